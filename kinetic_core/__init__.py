@@ -1,0 +1,1 @@
+"""The pure core: values in, values and findings out. Import its parts by name."""

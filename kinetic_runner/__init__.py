@@ -1,0 +1,1 @@
+"""The pod side: fetches a job, runs its function, writes its result."""

@@ -1,0 +1,1 @@
+"""The fsspec store: every URL that fsspec can open."""

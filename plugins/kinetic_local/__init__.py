@@ -1,0 +1,1 @@
+"""The local backend: a pod made of a subprocess."""
