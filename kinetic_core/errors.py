@@ -1,0 +1,98 @@
+"""Every error this project raises on purpose.
+
+```
+KineticError
+├── UsageError              (TypeError)          a call that is wrong by its shape
+├── ConfigError             (ValueError)         a setting, argument or profile that cannot be used
+├── PackagingError          (ValueError)         the project cannot be turned into artifacts
+├── SerializationError      (ValueError)         an object cannot travel
+├── SubmissionError         (RuntimeError)       the job could not be started
+├── PreflightError          (RuntimeError)       store or backend refused before anything was uploaded
+├── JobFailedError          (RuntimeError)       a job ended without a value
+│   └── JobCancelledError
+├── ResultTimeoutError      (TimeoutError)       the job is still running; its handle stays valid
+├── JobNotFoundError        (LookupError)        no such job in the store that was searched
+├── ResultUnavailableError  (RuntimeError)       the result was collected, or cannot be read here
+├── BatchError              (RuntimeError)       some inputs of a batch failed
+├── RemoteError             (RuntimeError)       a remote exception that cannot come home as itself
+├── PluginError             (RuntimeError)       a plugin is broken, missing or misused
+├── DataNotFoundError       (FileNotFoundError)  a `Data` names a local path that does not exist
+└── StorageError            (OSError)            a store failed
+    └── ObjectNotFoundError (FileNotFoundError)  a store holds nothing under that key
+```
+
+Each is also the built-in that people already catch. User code's own exceptions are never wrapped:
+they are raised as themselves.
+"""
+
+
+class KineticError(Exception):
+    """Base of every error that this project raises on purpose."""
+
+
+class UsageError(KineticError, TypeError):
+    """A call that is wrong by its shape: an unknown keyword, a class where a function belongs."""
+
+
+class ConfigError(KineticError, ValueError):
+    """A setting, argument or profile whose value cannot be used."""
+
+
+class PackagingError(KineticError, ValueError):
+    """The project cannot be turned into artifacts."""
+
+
+class SerializationError(KineticError, ValueError):
+    """An object cannot travel; the message names it and the path to it."""
+
+
+class SubmissionError(KineticError, RuntimeError):
+    """The job could not be started; the message names the step that failed."""
+
+
+class PreflightError(KineticError, RuntimeError):
+    """A store or a backend refused before anything was uploaded."""
+
+
+class JobFailedError(KineticError, RuntimeError):
+    """A job ended without a value; the message says how it ended."""
+
+
+class JobCancelledError(JobFailedError):
+    """The job was cancelled before it ended."""
+
+
+class ResultTimeoutError(KineticError, TimeoutError):
+    """The job did not end in the time given; it goes on and its handle stays valid."""
+
+
+class JobNotFoundError(KineticError, LookupError):
+    """No such job in the store that was searched."""
+
+
+class ResultUnavailableError(KineticError, RuntimeError):
+    """The job ended, but its result was collected already or cannot be read here."""
+
+
+class BatchError(KineticError, RuntimeError):
+    """Some inputs of a batch failed."""
+
+
+class RemoteError(KineticError, RuntimeError):
+    """A remote exception that cannot come home as itself; carries its type name, message and traceback."""
+
+
+class PluginError(KineticError, RuntimeError):
+    """A plugin is broken, missing or misused."""
+
+
+class DataNotFoundError(KineticError, FileNotFoundError):
+    """A `Data` names a local path that does not exist."""
+
+
+class StorageError(KineticError, OSError):
+    """A store failed; the message names the operation and the key."""
+
+
+class ObjectNotFoundError(StorageError, FileNotFoundError):
+    """A store holds nothing under that key."""

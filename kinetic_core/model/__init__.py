@@ -1,0 +1,1 @@
+"""Immutable records, one a stage: `RunOptions` → `RunRequest` → `Package` → `JobSpec` → `JobRef`."""

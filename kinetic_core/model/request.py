@@ -1,0 +1,160 @@
+"""What the user asked for: options of `kinetic.run`, and one call with them."""
+
+import math
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from kinetic_core.errors import ConfigError, UsageError
+
+
+def _names(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str | bytes):
+        message = f"{option} must be a list of names, not the single string {value!r}; write [{value!r}]"
+        raise UsageError(message)
+    if value is not None and not isinstance(value, Iterable):
+        message = f"{option} must be a list of names, got {value!r} of type {type(value).__name__}"
+        raise UsageError(message)
+    names = tuple(value or ())
+    for name in names:
+        if not isinstance(name, str):
+            message = f"{option} must hold names (str), got {name!r} of type {type(name).__name__}"
+            raise UsageError(message)
+    return names
+
+
+def _one_or_more(option: str, value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else _names(option, value)
+
+
+def _text_mapping(option: str, value: Any) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        message = f"{option} must be a dict, got {value!r} of type {type(value).__name__}"
+        raise UsageError(message)
+    for key, item in value.items():
+        if not isinstance(key, str) or not isinstance(item, str):
+            message = f"{option} must map text to text, got {key!r}: {item!r}"
+            raise UsageError(message)
+    return dict(value)
+
+
+def _text_or_none(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) -> None:
+    if value is not None and (not isinstance(value, str) or not value):
+        message = f"{attribute.name} must be non-empty text or None, got {value!r}"
+        raise UsageError(message)
+
+
+def _text(_: Any, attribute: "attrs.Attribute[str]", value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        message = f"{attribute.name} must be non-empty text, got {value!r}"
+        raise UsageError(message)
+
+
+def _boolean(_: Any, attribute: "attrs.Attribute[bool]", value: Any) -> None:
+    if not isinstance(value, bool):
+        message = f"{attribute.name} must be True or False, got {value!r}"
+        raise UsageError(message)
+
+
+def _count(_: Any, attribute: "attrs.Attribute[int]", value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        message = f"{attribute.name} must be a whole number, got {value!r}"
+        raise UsageError(message)
+    if value < 0:
+        message = f"{attribute.name} must be 0 or more, got {value}"
+        raise ConfigError(message)
+
+
+def _seconds(_: Any, attribute: "attrs.Attribute[float | None]", value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"{attribute.name} must be a number of seconds or None, got {value!r}"
+        raise UsageError(message)
+    if not math.isfinite(value) or value <= 0:
+        message = f"{attribute.name} must be more than 0 seconds, got {value!r}"
+        raise ConfigError(message)
+
+
+def _volumes(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        message = f"volumes must be a dict {{'/abs/mount': Data(...)}}, got {value!r} of type {type(value).__name__}"
+        raise UsageError(message)
+    for mount in value:
+        if not isinstance(mount, str) or not posixpath.isabs(mount):
+            message = f"volumes: the mount path {mount!r} must be absolute on the pod, such as '/data'"
+            raise ConfigError(message)
+    return dict(value)
+
+
+@attrs.frozen(kw_only=True)
+class RunOptions:
+    """Every keyword of `kinetic.run`, validated when the function is decorated.
+
+    `None` means: not said here; the client fills it in from environment, profile or default.
+
+    >>> RunOptions(accelerator="cpu", retries=2).retries
+    2
+    """
+
+    accelerator: str = attrs.field(default="tpu-v5e-1", validator=_text)
+    backend: str | None = attrs.field(default=None, validator=_text_or_none)
+    container_image: str | None = attrs.field(default=None, validator=_text_or_none)
+    base_image_repo: str | None = attrs.field(default=None, validator=_text_or_none)
+    project: str | None = attrs.field(default=None, validator=_text_or_none)
+    zone: str | None = attrs.field(default=None, validator=_text_or_none)
+    cluster: str | None = attrs.field(default=None, validator=_text_or_none)
+    namespace: str | None = attrs.field(default=None, validator=_text_or_none)
+    capture_env_vars: tuple[str, ...] = attrs.field(
+        default=(), converter=lambda value: _names("capture_env_vars", value)
+    )
+    secrets: tuple[str, ...] = attrs.field(default=(), converter=lambda value: _names("secrets", value))
+    volumes: Mapping[str, Any] = attrs.field(factory=dict, converter=_volumes)
+    storage: str | None = attrs.field(default=None, validator=_text_or_none)
+    file_mounts: Mapping[str, str] = attrs.field(
+        factory=dict, converter=lambda value: _text_mapping("file_mounts", value)
+    )
+    ignore: tuple[str, ...] = attrs.field(default=(), converter=lambda value: _one_or_more("ignore", value))
+    spot: bool = attrs.field(default=False, validator=_boolean)
+    retries: int = attrs.field(default=0, validator=_count)
+    timeout: float | None = attrs.field(default=None, validator=_seconds)
+    output_dir: str | None = attrs.field(default=None, validator=_text_or_none)
+    serialization: str = attrs.field(default="pickle", validator=_text)
+    allowed_serialization: tuple[str, ...] | None = attrs.field(
+        default=None, converter=lambda value: None if value is None else _one_or_more("allowed_serialization", value)
+    )
+    debug: bool = attrs.field(default=False, validator=_boolean)
+    labels: Mapping[str, str] = attrs.field(factory=dict, converter=lambda value: _text_mapping("labels", value))
+
+
+@attrs.frozen(kw_only=True)
+class Surroundings:
+    """What the client's process looked like when the call was made; the core reads nothing else of it."""
+
+    environ: Mapping[str, str] = attrs.field(repr=False)
+    home: Path
+    cwd: Path
+    sys_path: tuple[str, ...] = attrs.field(repr=False)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RunRequest:
+    """One call to be run elsewhere, complete: what, with which arguments, under which options, from where."""
+
+    job_id: str
+    function: Callable[..., Any]
+    """The plain function, never a `RemoteCallable`."""
+    args: tuple[Any, ...] = attrs.field(default=(), repr=False)
+    kwargs: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    options: RunOptions
+    """With nothing left to choose but what the backend's hooks choose."""
+    name: str
+    """A readable name made of `[A-Za-z0-9_.-]`, at most 40 characters."""
+    surroundings: Surroundings

@@ -1,0 +1,79 @@
+"""Backends: where jobs run."""
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import attrs
+
+from kinetic_core.findings import Finding
+from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
+from kinetic_core.model.request import RunRequest
+from kinetic_core.plugin.context import DriverContext
+
+
+class Capability(StrEnum):
+    """What a backend can do beyond running one job."""
+
+    ARRAYS = "arrays"
+    MOUNT = "mount"
+    MULTI_HOST = "multi_host"
+    DEBUG = "debug"
+    FOLLOW_LOGS = "follow_logs"
+    SECRETS = "secrets"
+
+
+class Backend(Protocol):
+    """A place to run, opened. `cancel` and `cleanup` succeed when there is nothing left to do."""
+
+    def preflight(self, request: RunRequest) -> Sequence[Finding]:
+        """Say what would keep this request from running; nothing has been uploaded yet."""
+
+    def default_storage(self, request: RunRequest) -> str:
+        """Return the URL of the store to use when the user named none."""
+
+    def submit(self, spec: JobSpec) -> JobRef:
+        """Start the job. Idempotent: the same job id twice is one job."""
+
+    def status(self, ref: JobRef) -> JobState:
+        """Return how the job stands now."""
+
+    def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
+        """Yield what happened to the job and then what happens, until it has ended or the time is up."""
+
+    def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
+        """Yield pieces of the log as text, undecodable bytes replaced.
+
+        Args:
+            ref: The job.
+            follow: Go on until the job has ended, each byte once.
+            tail: Begin with only so many last lines.
+        """
+
+    def cancel(self, ref: JobRef) -> None:
+        """End the job and all its processes."""
+
+    def cleanup(self, ref: JobRef) -> None:
+        """Remove what the backend itself keeps of the job (never the store's artifacts)."""
+
+    def find(self) -> Iterator[JobRef]:
+        """Yield the live jobs of this user."""
+
+
+@attrs.frozen(kw_only=True)
+class BackendDriver:
+    """Opens a backend. Making one imports nothing heavy; `open` does.
+
+    >>> BackendDriver(name="slurm", open=lambda context: None).name
+    'slurm'
+    """
+
+    name: str
+    open: Callable[[DriverContext], Backend]
+    capabilities: frozenset[Capability] = attrs.field(default=frozenset(), converter=frozenset)
+    requires: tuple[str, ...] = ()
+    """Modules that must be importable for `open` to work."""
+    install_hint: str = ""
+    """The command that installs what is missing."""
+    remote: bool = True
+    """Dependencies are installed elsewhere, so local paths in the dependency file are errors."""

@@ -1,0 +1,31 @@
+"""What the host hands to a driver when it opens it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+
+
+class Logger(Protocol):
+    """A structured logger: the event is a snake_case fact, details are keywords."""
+
+    def debug(self, event: str, **details: Any) -> None:
+        """Record a detail for the curious."""
+
+    def info(self, event: str, **details: Any) -> None:
+        """Record a stage."""
+
+    def warning(self, event: str, **details: Any) -> None:
+        """Record something that the user should act on."""
+
+
+@attrs.frozen(kw_only=True)
+class DriverContext:
+    """A driver's window on the client: it logs through it and reads no environment of its own."""
+
+    log: Logger = attrs.field(repr=False)
+    environ: Mapping[str, str] = attrs.field(repr=False)
+    """The client's environment when the driver was opened."""
+    home: Path
+    """The user's home directory."""

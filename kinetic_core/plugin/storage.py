@@ -1,0 +1,79 @@
+"""Storage: where artifacts lie between client and pod."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import attrs
+
+from kinetic_core.plugin.context import DriverContext
+
+
+@attrs.frozen(kw_only=True)
+class StoredObject:
+    """One object of a listing."""
+
+    key: str
+    """Relative to the store's URL, `/`-separated."""
+    size_bytes: int
+    modified_s: float = 0.0
+    """Seconds since the epoch; 0 where the store does not tell."""
+
+
+class Storage(Protocol):
+    """A store opened at a URL. Keys are exact: no character in them is a pattern.
+
+    Every write is atomic for a reader. What is transient is retried with back-off and jitter; a refusal
+    (403) or an absence (404) is not. Failures are `StorageError`; a missing key is `ObjectNotFoundError`.
+    """
+
+    url: str
+    """Without a trailing slash."""
+
+    def put_file(self, path: Path, key: str) -> None:
+        """Store the file's bytes under the key, replacing what is there."""
+
+    def put_bytes(self, data: bytes, key: str) -> None:
+        """Store the bytes under the key, replacing what is there."""
+
+    def put_if_absent(self, data: bytes, key: str) -> bool:
+        """Store the bytes unless the key exists; tell whether this call stored them."""
+
+    def get_file(self, key: str, path: Path) -> None:
+        """Write the object to the path, whole or not at all."""
+
+    def get_bytes(self, key: str) -> bytes:
+        """Return the object's bytes."""
+
+    def exists(self, key: str) -> bool:
+        """Tell whether an object has exactly this key; never from a stale listing."""
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Yield the objects below the folder `prefix`, sorted by key; `job-1` does not cover `job-10`."""
+
+    def delete_prefix(self, prefix: str) -> None:
+        """Delete the object at this key and all below the folder of that name; absence is no error."""
+
+    def url_of(self, key: str) -> str:
+        """Return the URL under which a pod fetches the object."""
+
+
+@attrs.frozen(kw_only=True)
+class StorageDriver:
+    """Opens stores for some URL schemes. Making one imports nothing heavy; `open` does.
+
+    >>> StorageDriver(name="fsspec", schemes=("file",), open=lambda url, context: None).schemes
+    ('file',)
+    """
+
+    name: str
+    schemes: tuple[str, ...]
+    """URL schemes without `://`."""
+    open: Callable[[str, DriverContext], Storage]
+    """Takes the store's URL."""
+    requires: tuple[str, ...] = ()
+    """Modules that must be importable for `open` to work."""
+    install_hint: str = ""
+    """The command that installs what is missing."""
+    process_local: bool = False
+    """What is stored is seen by this process only, so no pod can read it."""

@@ -1,0 +1,30 @@
+"""Names on the wire: file names, keys, flags and variables that both sides spell the same way.
+
+They are those of the Kinetic 0.0.x runner, so an artifact made here runs there and the reverse.
+"""
+
+from typing import Final
+
+PAYLOAD_FILE: Final = "payload.pkl"
+CONTEXT_FILE: Final = "context.zip"
+RESULT_FILE: Final = "result.pkl"
+REQUIREMENTS_FILE: Final = "requirements.txt"
+PLAN_PATH: Final = ".kinetic/plan.json"
+
+PICKLE_PROTOCOL: Final = 5
+
+ENV_JOB_ID: Final = "KINETIC_JOB_ID"
+ENV_OUTPUT_DIR: Final = "KINETIC_OUTPUT_DIR"
+ENV_HOST_INDEX: Final = "KINETIC_HOST_INDEX"
+ENV_NUM_HOSTS: Final = "KINETIC_NUM_HOSTS"
+ENV_ALLOWED_SERIALIZATION: Final = "KINETIC_ALLOWED_SERIALIZATION"
+ENV_MAX_CONTEXT_GB: Final = "KINETIC_MAX_CONTEXT_GB"
+
+
+def worker_result_file(host_index: int) -> str:
+    """Return the name under which a host other than 0 writes its failure record.
+
+    >>> worker_result_file(3)
+    'result-worker-3.pkl'
+    """
+    return f"result-worker-{host_index}.pkl"

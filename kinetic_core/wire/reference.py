@@ -1,0 +1,64 @@
+"""References: what stands in for a `Data` while a call travels."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
+
+MARKER: Final = "__data_ref__"
+ID_KEY: Final = "id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A `Data` on its way to the pod: where its bytes lie and how they are to appear."""
+
+    uri: str
+    """Where the bytes lie: a URL of the store, or `cache:<hash>` while they are not staged."""
+    is_dir: bool
+    mount_path: str | None = None
+    """Absolute path at which the pod shows it, for volumes."""
+    fuse: bool = False
+    """Mounted by the backend rather than downloaded."""
+    hf_trust_remote_code: bool = False
+    id: str = ""
+    """Random, so that a user's own dict of the same shape is told apart."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the dict that travels in the payload."""
+        return {
+            MARKER: True,
+            "uri": self.uri,
+            "is_dir": self.is_dir,
+            "mount_path": self.mount_path,
+            "fuse": self.fuse,
+            "hf_trust_remote_code": self.hf_trust_remote_code,
+            ID_KEY: self.id,
+        }
+
+
+def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference | None:
+    """Return the reference that a dict from a payload stands for, or `None` when it is a user's own.
+
+    Args:
+        value: Anything found in the arguments.
+        known_ids: The payload's `data_ref_ids`; `None` when it has no such list, and then every dict
+            of the shape counts, as in the Kinetic 0.0.x runner.
+
+    >>> as_reference({"__data_ref__": True, "uri": "file:///d", "is_dir": True}, None).uri
+    'file:///d'
+    >>> as_reference({"__data_ref__": True, "uri": "file:///d", "is_dir": True}, frozenset()) is None
+    True
+    """
+    if type(value) is not dict or value.get(MARKER) is not True or not isinstance(value.get("uri"), str):
+        return None
+    if known_ids is not None and value.get(ID_KEY) not in known_ids:
+        return None
+    mount_path = value.get("mount_path")
+    return Reference(
+        uri=value["uri"],
+        is_dir=bool(value.get("is_dir")),
+        mount_path=mount_path if isinstance(mount_path, str) else None,
+        fuse=bool(value.get("fuse")),
+        hf_trust_remote_code=bool(value.get("hf_trust_remote_code")),
+        id=str(value.get(ID_KEY, "")),
+    )
