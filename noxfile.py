@@ -1,0 +1,159 @@
+"""The one front door to every check: `nox` runs all of them, fast ones first."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PYTHONS = ("3.11", "3.12", "3.13")
+# requirements/<lock>.txt holds the dependency group of that name and, unless None, the project's with these extras.
+LOCKS: dict[str, tuple[str, ...] | None] = {
+    "demo": ("cli",),
+    "docs": ("cli",),
+    "imports": ("cli",),
+    "lint": None,
+    "tests": ("cli", "gitignore", "testing"),
+    "tools": None,
+    "types": ("cli", "gitignore", "testing"),
+    "wheel": ("cli",),
+}
+SMOKE = ROOT / "tests" / "smoke" / "job.py"
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = "yes"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "imports", "types", "docs", "wheel", "tests"]
+
+
+def pyenv_versions() -> list[Path]:
+    """Return the `bin` folders of pyenv's interpreters, newest first; its shims hide them."""
+    root = os.environ.get("PYENV_ROOT")
+    if root is None:
+        try:
+            asked = subprocess.run(
+                ["pyenv", "root"],  # noqa: S607 - whichever pyenv the developer has
+                capture_output=True,
+                check=True,
+                text=True,
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return []
+        root = asked.stdout.strip()
+    folders = (Path(root) / "versions").glob("3.*/bin")
+
+    def version(folder: Path) -> tuple[int, ...]:
+        return tuple(int(part) for part in folder.parent.name.split(".") if part.isdigit())
+
+    return sorted(folders, key=version, reverse=True)
+
+
+os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], *map(str, pyenv_versions())])
+os.environ["UV_PYTHON_DOWNLOADS"] = "never"
+
+
+def found_pythons() -> list[str]:
+    """Return the versions that start here; the tests run on each, with coverage on the first."""
+    return [version for version in PYTHONS if _starts(f"python{version}")]
+
+
+def _starts(program: str) -> bool:
+    for folder in os.environ["PATH"].split(os.pathsep):
+        candidate = Path(folder) / program
+        if candidate.is_file():
+            started = subprocess.run([candidate, "-c", ""], capture_output=True, check=False)
+            if started.returncode == 0:
+                return True
+    return False
+
+
+def install(session: nox.Session, lock: str, *, project: bool = True) -> None:
+    """Install a committed lock, hashes checked, then the checkout itself without dependencies."""
+    session.install("--require-hashes", "-r", f"requirements/{lock}.txt")
+    if project:
+        session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Format and lint with ruff; a change without news is no change."""
+    install(session, "lint", project=False)
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("towncrier", "build", "--draft", silent=True)
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Hold the packages to the import rules of docs/explanation/architecture.md."""
+    install(session, "imports")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Type-check everything, tests too."""
+    install(session, "types")
+    session.run("mypy")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a warning is an error."""
+    install(session, "docs")
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "-b", "html", "docs", "docs/_build/html")
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build both distributions, install the wheel elsewhere, and use it from outside the checkout."""
+    install(session, "wheel", project=False)
+    tmp = Path(session.create_tmp()).resolve()
+    dist = tmp / "dist"
+    for old in dist.glob("*"):
+        old.unlink()
+    session.run("hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(dist))
+    (built,) = dist.glob("*.whl")
+    session.install("--no-deps", "--reinstall", str(built))
+    outside = tmp / "outside"
+    outside.mkdir(exist_ok=True)
+    script = outside / "job.py"
+    script.write_bytes(SMOKE.read_bytes())
+    session.chdir(outside)
+    environment = {"HOME": str(outside), "KINETIC_STORAGE": outside.joinpath("store").as_uri()}
+    session.run("kinetic", "plugins", "--check", env=environment)
+    session.run("python", "job.py", env=environment)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run every test; on the first Python found with coverage, on the others without."""
+    install(session, "tests")
+    first = session.python == next(iter(found_pythons()), None)
+    coverage = ["--cov", "--cov-report=term", "--cov-report=html"] if first else []
+    session.run("pytest", "-n", "auto", *coverage, *session.posargs)
+
+
+@nox.session(default=False)
+def demo(session: nox.Session) -> None:
+    """Run the example project; `make demo` does the same without nox."""
+    install(session, "demo")
+    session.run("python", "examples/digits/run_demo.py")
+
+
+@nox.session(default=False, venv_backend="none")
+def lock(session: nox.Session) -> None:
+    """Compile requirements/*.txt anew; no index, path or host gets into them."""
+    for name, extras in LOCKS.items():
+        project = [] if extras is None else ["pyproject.toml", *(f"--extra={extra}" for extra in extras)]
+        session.run(
+            *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate"),
+            *("--python-version", PYTHONS[0], "--custom-compile-command", "nox -s lock"),
+            *("--group", name, "--output-file", f"requirements/{name}.txt", *project, *session.posargs),
+            external=True,
+        )
