@@ -11,36 +11,46 @@ import attrs
 from kinetic_core.errors import ConfigError, UsageError
 
 
-def _names(option: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str | bytes):
-        message = f"{option} must be a list of names, not the single string {value!r}; write [{value!r}]"
-        raise UsageError(message)
-    if value is not None and not isinstance(value, Iterable):
-        message = f"{option} must be a list of names, got {value!r} of type {type(value).__name__}"
-        raise UsageError(message)
-    names = tuple(value or ())
-    for name in names:
-        if not isinstance(name, str):
-            message = f"{option} must hold names (str), got {name!r} of type {type(name).__name__}"
-            raise UsageError(message)
-    return names
+def _tuple(value: Any) -> Any:
+    """Make a tuple of any iterable but text, which the validator then refuses by name."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else value or ()
 
 
-def _one_or_more(option: str, value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else _names(option, value)
+def _one_or_more(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else _tuple(value)
 
 
-def _text_mapping(option: str, value: Any) -> dict[str, str]:
+def _one_or_more_or_none(value: Any) -> Any:
+    return None if value is None else _one_or_more(value)
+
+
+def _mapping(value: Any) -> Any:
+    return {} if value is None else dict(value) if isinstance(value, Mapping) else value
+
+
+def _names(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        message = f"{option} must be a dict, got {value!r} of type {type(value).__name__}"
+        return
+    if isinstance(value, str | bytes):
+        message = f"{attribute.name} must be a list of names, not the single string {value!r}; write [{value!r}]"
+        raise UsageError(message)
+    if not isinstance(value, tuple):
+        message = f"{attribute.name} must be a list of names, got {value!r} of type {type(value).__name__}"
+        raise UsageError(message)
+    for name in value:
+        if not isinstance(name, str):
+            message = f"{attribute.name} must hold names (str), got {name!r} of type {type(name).__name__}"
+            raise UsageError(message)
+
+
+def _texts(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+    if not isinstance(value, dict):
+        message = f"{attribute.name} must be a dict, got {value!r} of type {type(value).__name__}"
         raise UsageError(message)
     for key, item in value.items():
         if not isinstance(key, str) or not isinstance(item, str):
-            message = f"{option} must map text to text, got {key!r}: {item!r}"
+            message = f"{attribute.name} must map text to text, got {key!r}: {item!r}"
             raise UsageError(message)
-    return dict(value)
 
 
 def _text_or_none(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) -> None:
@@ -112,26 +122,22 @@ class RunOptions:
     zone: str | None = attrs.field(default=None, validator=_text_or_none)
     cluster: str | None = attrs.field(default=None, validator=_text_or_none)
     namespace: str | None = attrs.field(default=None, validator=_text_or_none)
-    capture_env_vars: tuple[str, ...] = attrs.field(
-        default=(), converter=lambda value: _names("capture_env_vars", value)
-    )
-    secrets: tuple[str, ...] = attrs.field(default=(), converter=lambda value: _names("secrets", value))
+    capture_env_vars: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_names)
+    secrets: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_names)
     volumes: Mapping[str, Any] = attrs.field(factory=dict, converter=_volumes)
     storage: str | None = attrs.field(default=None, validator=_text_or_none)
-    file_mounts: Mapping[str, str] = attrs.field(
-        factory=dict, converter=lambda value: _text_mapping("file_mounts", value)
-    )
-    ignore: tuple[str, ...] = attrs.field(default=(), converter=lambda value: _one_or_more("ignore", value))
+    file_mounts: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping, validator=_texts)
+    ignore: tuple[str, ...] = attrs.field(default=(), converter=_one_or_more, validator=_names)
     spot: bool = attrs.field(default=False, validator=_boolean)
     retries: int = attrs.field(default=0, validator=_count)
     timeout: float | None = attrs.field(default=None, validator=_seconds)
     output_dir: str | None = attrs.field(default=None, validator=_text_or_none)
     serialization: str = attrs.field(default="pickle", validator=_text)
     allowed_serialization: tuple[str, ...] | None = attrs.field(
-        default=None, converter=lambda value: None if value is None else _one_or_more("allowed_serialization", value)
+        default=None, converter=_one_or_more_or_none, validator=_names
     )
     debug: bool = attrs.field(default=False, validator=_boolean)
-    labels: Mapping[str, str] = attrs.field(factory=dict, converter=lambda value: _text_mapping("labels", value))
+    labels: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping, validator=_texts)
 
 
 @attrs.frozen(kw_only=True)
