@@ -2,6 +2,8 @@
 # committed lock files, and nothing outside the checkout is changed. Needs Python 3.11+, pip, make.
 
 PYTHON ?=
+# Where the demo's jobs keep their files and outputs; the default of kinetic itself is ~/.kinetic/store.
+export KINETIC_STORAGE ?= file://$(CURDIR)/build/demo-store
 NOXFLAGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

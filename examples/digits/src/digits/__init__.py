@@ -1,0 +1,1 @@
+"""Recognise handwritten digits with a small neural network in NumPy."""
