@@ -17,11 +17,20 @@ class ReferenceHandler(Protocol):
     def local_path(self, value: Any) -> Path | None:
         """Return the local path whose content travels apart from the context, so that the archive leaves it out."""
 
-    def unstaged(self, value: Any) -> Reference:
-        """Return the reference by content alone, uploading nothing."""
+    def reference(self, value: Any, *, store_url: str | None) -> Reference:
+        """Return the reference, uploading nothing.
 
-    def stage(self, value: Any, storage: Storage) -> Reference:
-        """Make sure that the content lies in the store, and return the reference to it."""
+        Args:
+            value: The object.
+            store_url: The store in which `stage` will put the content; `None` names it by content alone
+                (`cache:<sha256>`).
+        """
+
+    def stage(self, value: Any, storage: Storage) -> bool:
+        """Make sure that the content lies in the store; tell whether this call uploaded it."""
+
+    def unstage(self, value: Any, storage: Storage) -> None:
+        """Remove from the store what `stage` uploaded for a submission that failed."""
 
 
 @attrs.frozen(kw_only=True)
