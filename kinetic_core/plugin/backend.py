@@ -8,7 +8,7 @@ import attrs
 
 from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
-from kinetic_core.model.request import RunRequest
+from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin.context import DriverContext
 
 
@@ -29,7 +29,7 @@ class Backend(Protocol):
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
 
-    def default_storage(self, request: RunRequest) -> str:
+    def default_storage(self, options: RunOptions) -> str:
         """Return the URL of the store to use when the user named none."""
 
     def submit(self, spec: JobSpec) -> JobRef:
@@ -57,7 +57,7 @@ class Backend(Protocol):
         """Remove what the backend itself keeps of the job (never the store's artifacts)."""
 
     def find(self) -> Iterator[JobRef]:
-        """Yield the live jobs of this user."""
+        """Yield the live jobs of this user; where it can, with the job's folder as the detail `job_url`."""
 
 
 @attrs.frozen(kw_only=True)
