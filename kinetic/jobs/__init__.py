@@ -1,0 +1,1 @@
+"""Jobs after they are submitted: handles, results, the ledger in the store."""

@@ -1,0 +1,75 @@
+"""Opening backends and stores, once each, for whoever holds the connection."""
+
+import functools
+import threading
+from typing import Any
+
+import attrs
+
+from kinetic.host import Host, load_host
+from kinetic.log import get_logger
+from kinetic_core.model.request import Surroundings
+from kinetic_core.plugin import Backend, DriverContext, ReferenceHandler, ReferenceType, Storage
+
+_PLUGIN_VARIABLES = ("KINETIC_DISABLE_PLUGINS", "KINETIC_PLUGIN_AUTOLOAD", "KINETIC_TRACE_PLUGINS")
+
+
+@functools.lru_cache(maxsize=4)
+def _host(variables: tuple[tuple[str, str], ...]) -> Host:
+    return load_host(dict(variables))
+
+
+def host_for(surroundings: Surroundings) -> Host:
+    """Return the plugin host; plugins are loaded once a process and setting of the plugin variables."""
+    environ = surroundings.environ
+    return _host(tuple((name, environ[name]) for name in _PLUGIN_VARIABLES if name in environ))
+
+
+@attrs.define(eq=False)
+class Connection:
+    """The client's way to its drivers, opened at first use; safe to share between threads."""
+
+    host: Host
+    surroundings: Surroundings
+    _opened: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False, repr=False)
+    _lock: threading.RLock = attrs.field(factory=threading.RLock, init=False, repr=False)
+
+    def backend(self, name: str) -> Backend:
+        """Return the backend of that name.
+
+        Raises:
+            PluginError: There is none, it is broken, or what it needs is not installed.
+        """
+        opened: Backend = self._open("backend", name, lambda: self.host.open_backend(name, self._context(name)))
+        return opened
+
+    def storage(self, url: str) -> Storage:
+        """Return the store at that URL.
+
+        Raises:
+            ConfigError: The URL is none, or no driver knows its scheme.
+            PluginError: The driver is broken, or what it needs is not installed.
+        """
+        opened: Storage = self._open("storage", url, lambda: self.host.open_storage(url, self._context("storage")))
+        return opened
+
+    def reference_handler(self, kind: ReferenceType) -> ReferenceHandler:
+        """Return the handler of a reference type."""
+        opened: ReferenceHandler = self._open("reference", kind.name, lambda: kind.open(self._context(kind.name)))
+        return opened
+
+    def _context(self, name: str) -> DriverContext:
+        return DriverContext(
+            log=get_logger(f"kinetic.driver.{name}"), environ=self.surroundings.environ, home=self.surroundings.home
+        )
+
+    def _open(self, kind: str, name: str, make: Any) -> Any:
+        with self._lock:
+            if (kind, name) not in self._opened:
+                self._opened[kind, name] = make()
+            return self._opened[kind, name]
+
+
+def connect(surroundings: Surroundings) -> Connection:
+    """Return a connection over the process's plugins."""
+    return Connection(host_for(surroundings), surroundings)

@@ -1,0 +1,211 @@
+"""Job handles: all that can be asked of a job, from any process."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from kinetic import settings
+from kinetic.jobs.connection import Connection, connect
+from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
+from kinetic.jobs.results import collect
+from kinetic.log import get_logger
+from kinetic_core.errors import ResultTimeoutError
+from kinetic_core.model.job import JobEvent, JobState, JobStatus
+
+R_co = TypeVar("R_co", covariant=True)
+
+LOG_GRACE_S = 5.0
+
+
+class JobHandle(Generic[R_co]):
+    """A job that was submitted. Any number of handles, in any process, may stand for one job."""
+
+    def __init__(self, record: JobRecord, connection: Connection) -> None:
+        """Use `kinetic.attach` or `from_dict` rather than this."""
+        self._record = record
+        self._connection = connection
+        self._observed: set[tuple[str, object]] = set()
+
+    @property
+    def job_id(self) -> str:
+        """`job-` and 8 hexadecimal digits."""
+        return self._record.job_id
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend that runs it."""
+        return self._record.backend
+
+    @property
+    def func_name(self) -> str:
+        """Readable name of the function."""
+        return self._record.func_name
+
+    @property
+    def accelerator(self) -> str:
+        """The accelerator as asked for."""
+        return self._record.accelerator
+
+    @property
+    def created_at(self) -> str:
+        """When it was submitted: ISO 8601 with time zone."""
+        return self._record.created_at
+
+    @property
+    def storage(self) -> str:
+        """URL of the store that holds its artifacts."""
+        return self._record.storage
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the handle as a JSON object, without any credential."""
+        return self._record.to_json()
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> "JobHandle[Any]":
+        """Make a handle of what `to_dict` returned; unknown keys are kept.
+
+        Raises:
+            ResultUnavailableError: A key is missing.
+        """
+        return JobHandle(JobRecord.from_json(raw), connect(settings.surroundings()))
+
+    def status(self) -> JobStatus:
+        """Return how the job stands now."""
+        return self._state().status
+
+    def events(self, timeout: float | None = None) -> Iterator[JobEvent]:
+        """Yield what happened to the job and then what happens, until it has ended or the seconds are up."""
+        for event in self._backend.events(self._record.ref, timeout_s=timeout):
+            if (event.kind, event.at) not in self._observed:
+                self._observed.add((event.kind, event.at))
+                self._connection.host.notify(event, self._record.ref)
+            yield event
+
+    def wait(self, timeout: float | None = None) -> JobStatus:
+        """Wait until the job has ended, and return how.
+
+        Raises:
+            ResultTimeoutError: It has not ended after so many seconds; it goes on.
+        """
+        return self._wait(timeout, None).status
+
+    def result(
+        self,
+        timeout: float | None = None,
+        stream_logs: bool = False,  # noqa: FBT001, FBT002  the public contract has it positional
+        cleanup: bool = True,  # noqa: FBT001, FBT002  the same
+        on_status_change: Callable[[JobStatus], None] | None = None,
+    ) -> R_co:
+        """Wait for the job and return its value.
+
+        Args:
+            timeout: Seconds to wait; `None` waits for ever.
+            stream_logs: Copy the job's log to stdout while waiting.
+            cleanup: On success, remove the backend's resource and the artifacts; a failure keeps them.
+            on_status_change: Called with each new status.
+
+        Raises:
+            ResultTimeoutError: It has not ended in time; it goes on and this handle stays valid.
+            JobCancelledError: It was cancelled.
+            JobFailedError: It ended without a value; the message says how.
+            ResultUnavailableError: Its result was collected already, or cannot be read here.
+            RemoteError: The function's exception cannot come home as itself.
+            BaseException: The function's own exception, with the remote traceback as a note.
+        """
+        streaming = self._start_streaming() if stream_logs else None
+        try:
+            state = self._wait(timeout, on_status_change)
+        finally:
+            if streaming is not None:
+                streaming.join(LOG_GRACE_S)
+        storage = self._connection.storage(self._record.storage)
+        value: R_co = collect(self._record, state, storage, self._backend)
+        if cleanup:
+            self._backend.cleanup(self._record.ref)
+            bury_job(storage, self._record)
+        return value
+
+    def follow(self) -> R_co:
+        """Stream the log and return the value; Ctrl-C leaves the job running and says how to go on."""
+        try:
+            return self.result(stream_logs=True)
+        except KeyboardInterrupt:
+            sys.stderr.write(
+                f"\nkinetic: {self.job_id} goes on. Attach to it with kinetic.attach({self.job_id!r}).result(),"
+                f" cancel it with kinetic.attach({self.job_id!r}).cancel()\n"
+            )
+            raise
+
+    @overload
+    def logs(self, follow: Literal[False] = False) -> str: ...  # noqa: FBT002  the public contract has it positional
+    @overload
+    def logs(self, follow: bool) -> str | None: ...  # noqa: FBT001  the same
+    def logs(self, follow: bool = False) -> str | None:  # noqa: FBT001, FBT002  the same
+        """Return the log as text; with `follow`, copy it to stdout until the job has ended instead."""
+        if not follow:
+            return "".join(self._backend.logs(self._record.ref))
+        self._copy_log()
+        return None
+
+    def tail(self, n: int = 100) -> str:
+        """Return the last `n` lines of the log."""
+        return "".join(self._backend.logs(self._record.ref, tail=n))
+
+    def cancel(self) -> None:
+        """End the job and all its processes; nothing happens when it has ended."""
+        self._backend.cancel(self._record.ref)
+
+    def cleanup(self, backend: bool = True, storage: bool = True) -> None:  # noqa: FBT001, FBT002  public contract
+        """Remove what is left of the job: the backend's resource, the store's artifacts. Idempotent."""
+        if backend:
+            self._backend.cleanup(self._record.ref)
+        if storage:
+            forget_job(self._connection.storage(self._record.storage), self.job_id, self._record.folder)
+
+    @property
+    def _backend(self) -> Any:
+        return self._connection.backend(self._record.backend)
+
+    def _state(self) -> JobState:
+        state: JobState = self._backend.status(self._record.ref)
+        return state
+
+    def _wait(self, timeout: float | None, on_change: Callable[[JobStatus], None] | None) -> JobState:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        seen: JobStatus | None = None
+        for event in self.events(timeout):
+            if event.status is not seen:
+                seen = event.status
+                if on_change is not None:
+                    on_change(seen)
+        state = self._state()
+        if not state.status.is_terminal and deadline is not None:
+            raise ResultTimeoutError(
+                f"{self.job_id} ({self.func_name}) is still {state.status} after {timeout} s; it goes on,"
+                " ask this handle again"
+            )
+        return state
+
+    def _start_streaming(self) -> threading.Thread:
+        # A daemon: a log that does not end must not keep the client from its result, or from leaving.
+        thread = threading.Thread(target=self._stream_log, name=f"kinetic-log-{self.job_id}", daemon=True)
+        thread.start()
+        return thread
+
+    def _stream_log(self) -> None:
+        try:
+            self._copy_log()
+        except Exception as error:  # noqa: BLE001  the log stream never decides a job's outcome
+            get_logger("kinetic.jobs").warning(
+                "log_stream_lost", job_id=self.job_id, error=repr(error), remedy="read it later with handle.logs()"
+            )
+
+    def _copy_log(self) -> None:
+        for piece in self._backend.logs(self._record.ref, follow=True):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+
+    def __repr__(self) -> str:
+        return f"<kinetic.JobHandle {self.job_id} {self.func_name} on {self.backend}>"

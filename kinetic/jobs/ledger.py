@@ -1,0 +1,156 @@
+"""The ledger: what the store knows about a job, so that any process can find it by its id.
+
+```
+<store>/jobs/<job_id>              pointer: where the job's folder is; a tombstone once it was collected
+<store>/<folder>/handle.json       the record below
+<store>/<folder>/payload.pkl …     artifacts
+```
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import attrs
+
+from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
+from kinetic_core.model.job import JobRef
+from kinetic_core.plugin import Storage
+
+FORMAT: Final = 1
+_FIELDS: Final = frozenset(
+    ("format", "job_id", "backend", "func_name", "accelerator", "created_at", "storage", "folder", "result", "ref")
+)
+
+
+@attrs.frozen(kw_only=True)
+class JobRecord:
+    """All that is needed to open a job from another machine; never a credential."""
+
+    job_id: str
+    backend: str
+    func_name: str
+    accelerator: str
+    created_at: str
+    """ISO 8601 with time zone."""
+    storage: str
+    """URL of the store."""
+    folder: str
+    """The job's folder in the store."""
+    result_file: str
+    ref: JobRef
+    others: Mapping[str, Any] = attrs.field(factory=dict)
+    """Keys that a newer version wrote; kept."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object of `handle.json`."""
+        return {
+            **self.others,
+            "format": FORMAT,
+            "job_id": self.job_id,
+            "backend": self.backend,
+            "func_name": self.func_name,
+            "accelerator": self.accelerator,
+            "created_at": self.created_at,
+            "storage": self.storage,
+            "folder": self.folder,
+            "result": self.result_file,
+            "ref": self.ref.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "JobRecord":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ResultUnavailableError: A key is missing; the message names it.
+        """
+        missing = sorted(_FIELDS - {"format"} - raw.keys())
+        if missing:
+            raise ResultUnavailableError(f"this is no job handle: it lacks {', '.join(missing)}")
+        return cls(
+            job_id=raw["job_id"],
+            backend=raw["backend"],
+            func_name=raw["func_name"],
+            accelerator=raw["accelerator"],
+            created_at=raw["created_at"],
+            storage=raw["storage"],
+            folder=raw["folder"],
+            result_file=raw["result"],
+            ref=JobRef.from_json(raw["ref"]),
+            others={key: value for key, value in raw.items() if key not in _FIELDS},
+        )
+
+
+def now() -> str:
+    """Return the present time as ISO 8601 with time zone, in whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def pointer_key(job_id: str) -> str:
+    """Return the key of a job's pointer.
+
+    >>> pointer_key("job-0a1b2c3d")
+    'jobs/job-0a1b2c3d'
+    """
+    return f"jobs/{job_id}"
+
+
+def record_job(storage: Storage, record: JobRecord) -> None:
+    """Write handle and pointer; the pointer last, so that it never leads nowhere."""
+    storage.put_bytes(_bytes(record.to_json()), f"{record.folder}/handle.json")
+    storage.put_bytes(_bytes({"format": FORMAT, "folder": record.folder}), pointer_key(record.job_id))
+
+
+def read_job(storage: Storage, job_id: str) -> JobRecord:
+    """Find a job by its id alone.
+
+    Raises:
+        JobNotFoundError: The store knows no such id; the message names the store.
+        ResultUnavailableError: The job was collected and cleaned up, or its record is damaged.
+    """
+    try:
+        pointer = json.loads(storage.get_bytes(pointer_key(job_id)))
+        if "collected_at" in pointer:
+            raise collected(job_id, pointer["collected_at"])
+        return JobRecord.from_json(json.loads(storage.get_bytes(f"{pointer['folder']}/handle.json")))
+    except ObjectNotFoundError as error:
+        raise JobNotFoundError(
+            f"no job {job_id!r} in {storage.url}; if it was submitted to another store, set KINETIC_STORAGE to that one"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultUnavailableError(f"the record of {job_id} in {storage.url} is damaged: {error}") from error
+
+
+def is_collected(storage: Storage, job_id: str) -> str | None:
+    """Return when the job's result was collected, or `None`."""
+    try:
+        pointer = json.loads(storage.get_bytes(pointer_key(job_id)))
+    except (ObjectNotFoundError, ValueError):
+        return None
+    return pointer.get("collected_at") if isinstance(pointer, dict) else None
+
+
+def bury_job(storage: Storage, record: JobRecord) -> None:
+    """Remove the job's folder, and leave a tombstone that says its result was collected."""
+    storage.put_bytes(_bytes({"format": FORMAT, "collected_at": now()}), pointer_key(record.job_id))
+    storage.delete_prefix(record.folder)
+
+
+def forget_job(storage: Storage, job_id: str, folder: str) -> None:
+    """Remove every trace of a job from the store."""
+    storage.delete_prefix(pointer_key(job_id))
+    storage.delete_prefix(folder)
+
+
+def collected(job_id: str, at: str) -> ResultUnavailableError:
+    """Return the error for a job whose result is gone because somebody has it."""
+    return ResultUnavailableError(
+        f"the result of {job_id} was collected at {at} and cleaned up then;"
+        " collect with result(cleanup=False) to keep it for others"
+    )
+
+
+def _bytes(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, indent=1, sort_keys=True).encode()

@@ -1,0 +1,113 @@
+"""From what a job left behind to a value or the real error."""
+
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from kinetic.jobs.ledger import JobRecord, collected, is_collected
+from kinetic_core.errors import JobCancelledError, JobFailedError, ObjectNotFoundError, RemoteError
+from kinetic_core.model.job import JobState, JobStatus
+from kinetic_core.packaging.collecting import load_result
+from kinetic_core.plugin import Backend, Storage
+from kinetic_core.wire.result import Result
+
+LOG_LINES: Final = 30
+_USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
+
+
+def collect(record: JobRecord, state: JobState, storage: Storage, backend: Backend) -> Any:
+    """Return the job's value.
+
+    Args:
+        record: The job.
+        state: How it ended.
+        storage: The store that holds its result.
+        backend: Where it ran, for its last log lines.
+
+    Raises:
+        JobCancelledError: It was cancelled.
+        JobFailedError: It ended without a result, or in a phase that is not the user's code.
+        ResultUnavailableError: The result was collected already, or cannot be read here.
+        RemoteError: The function's exception cannot come home as itself.
+        BaseException: The function's own exception, with the remote traceback as a note.
+    """
+    if state.status is JobStatus.CANCELLED:
+        raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled{_because(state)}")
+    leader = _fetch(storage, f"{record.folder}/{record.result_file}")
+    failures = _worker_failures(record, storage)
+    if leader is None and not failures:
+        raise _no_result(record, state, storage, backend)
+    if leader is not None and leader.success and not failures:
+        return leader.result
+    first = failures[0] if leader is None or leader.success else leader
+    raise _failure(record, first, [result.host_index for result in failures if result is not first])
+
+
+def _fetch(storage: Storage, key: str) -> Result | None:
+    with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
+        path = Path(directory) / PurePosixPath(key).name
+        try:
+            storage.get_file(key, path)
+        except ObjectNotFoundError:
+            return None
+        return load_result(path)
+
+
+def _worker_failures(record: JobRecord, storage: Storage) -> list[Result]:
+    keys = [stored.key for stored in storage.list(record.folder) if _is_worker_result(stored.key)]
+    results = [_fetch(storage, key) for key in keys]
+    return sorted((result for result in results if result and not result.success), key=lambda one: one.host_index)
+
+
+def _is_worker_result(key: str) -> bool:
+    return PurePosixPath(key).name.startswith("result-worker-")
+
+
+def _failure(record: JobRecord, result: Result, other_hosts: list[int]) -> BaseException:
+    error = _home_coming(record, result)
+    where = f" on host {result.host_index}" if result.host_index or other_hosts else ""
+    error.add_note(f"raised in {record.job_id} ({record.func_name}){where}, phase {result.phase!r}")
+    if result.traceback:
+        error.add_note(f"remote traceback:\n{result.traceback}")
+    if other_hosts:
+        error.add_note(f"also failed: {', '.join(f'host {index}' for index in other_hosts)}")
+    return error
+
+
+def _home_coming(record: JobRecord, result: Result) -> BaseException:
+    if result.serialization_failed:
+        cause = f": {result.exception}" if result.exception is not None else ""
+        return JobFailedError(
+            f"{record.job_id} ({record.func_name}) returned a value that cannot travel{cause};"
+            f" it was {result.result_repr}. Return plain data, or write it to KINETIC_OUTPUT_DIR"
+        )
+    if result.terminated:
+        return JobFailedError(
+            f"{record.job_id} ({record.func_name}) was told to stop while in phase {result.phase!r}"
+            " (preempted, or ended from outside)"
+        )
+    exception = result.exception
+    if result.phase in _USER_PHASES and isinstance(exception, Exception):
+        return exception
+    text = f"{type(exception).__name__}: {exception}" if exception is not None else "no exception was recorded"
+    if result.phase in _USER_PHASES:
+        return RemoteError(text)
+    failed = JobFailedError(f"{record.job_id} ({record.func_name}) failed in phase {result.phase!r}: {text}")
+    failed.__cause__ = exception
+    return failed
+
+
+def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Backend) -> Exception:
+    at = is_collected(storage, record.job_id)
+    if at is not None:
+        return collected(record.job_id, at)
+    lines = "".join(backend.logs(record.ref, tail=LOG_LINES)).rstrip()
+    code = f", exit code {state.exit_code}" if state.exit_code is not None else ""
+    return JobFailedError(
+        f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
+        + (f"\nlast lines of its log:\n{lines}" if lines else "; its log is empty")
+    )
+
+
+def _because(state: JobState) -> str:
+    return f" ({state.reason})" if state.reason else ""

@@ -1,0 +1,1 @@
+"""From a request to a running job: packaged, inspected, staged, handed to a backend."""
