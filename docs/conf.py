@@ -4,7 +4,8 @@ from importlib.metadata import version as installed_version
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 project = "kinetic-run"
 author = "the kinetic-run maintainers"
@@ -28,11 +29,11 @@ python_use_unqualified_type_names = True
 
 
 def read_google_sections(  # noqa: PLR0917 - Sphinx fixes these arguments
-    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+    app: Sphinx, what: Any, name: str, value: Any, options: Any, lines: list[str]
 ) -> None:
     """Translate Google sections, but not in attributes: there napoleon takes a text up to a colon for a type."""
     if what not in ("attribute", "property", "data"):
-        config = Config(napoleon_use_ivar=True)
+        config: Any = Config(napoleon_use_ivar=True)
         lines[:] = GoogleDocstring(list(lines), config, app, what, name, value, options).lines()
 
 

@@ -21,7 +21,7 @@ RUNNER = [module_name(path) for path in python_files(ROOT / "kinetic_runner") if
 
 def run_blocked(*arguments: str, allow: str = "") -> subprocess.CompletedProcess[str]:
     """Run a statement or module in an interpreter that finds nothing but what the pod may need."""
-    command = [sys.executable, BLOCKER, allow, *arguments]
+    command = [sys.executable, str(BLOCKER), allow, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

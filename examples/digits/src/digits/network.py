@@ -32,7 +32,7 @@ class Network:
     def predict(self, images: Images) -> Labels:
         """Return the likeliest digit for each image."""
         hidden = np.maximum(images @ self.hidden_weights + self.hidden_bias, 0)
-        return np.argmax(hidden @ self.output_weights + self.output_bias, axis=1)
+        return np.asarray(np.argmax(hidden @ self.output_weights + self.output_bias, axis=1))
 
     def learn(self, images: Images, labels: Labels, *, learning_rate: float) -> float:
         """Take one step down the gradient of the cross entropy; return the loss before it."""
