@@ -1,57 +1,38 @@
 """Where a job's files lie in the store, putting them there, and taking them away again."""
 
-import getpass
-import hashlib
-import platform
-import re
-from pathlib import Path
-from typing import Final
-from urllib.parse import unquote
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
+from kinetic import settings
 from kinetic_core.model.job import StagedArtifact
 from kinetic_core.model.package import Artifact, Package
-from kinetic_core.plugin import Storage
+from kinetic_core.model.request import Surroundings
+from kinetic_core.plugin import ReferenceHandler, Storage
 from kinetic_core.wire import names
 
-_MACHINE_ID: Final = Path("/etc/machine-id")
 
-
-def job_folder(job_id: str, name: str, *, shared: bool) -> str:
+def job_folder(job_id: str, name: str, surroundings: Surroundings, *, shared: bool) -> str:
     """Return the folder of a job in its store.
 
     Args:
         job_id: `job-` and 8 hexadecimal digits.
         name: The function's readable name.
+        surroundings: Whose machine and user this is.
         shared: The store was configured explicitly, so others may use it too: each machine and user
             writes below a folder of its own.
 
-    >>> job_folder("job-0a1b2c3d", "train", shared=False)
+    >>> from pathlib import Path
+    >>> here = Surroundings(environ={"USER": "ada"}, home=Path("/h"), cwd=Path("/"), sys_path=())
+    >>> job_folder("job-0a1b2c3d", "train", here, shared=False)
     'job-0a1b2c3d'
-    >>> job_folder("job-0a1b2c3d", "My.Train", shared=True).partition("/")[2]
+    >>> job_folder("job-0a1b2c3d", "My.Train", here, shared=True).partition("/")[2]
     'my-train-0a1b2c3d'
     """
     if not shared:
         return job_id
-    return f"{owner_folder()}/{_safe(name)}-{job_id.removeprefix('job-')}"
-
-
-def owner_folder() -> str:
-    """Return `<user>-<8 hex of a stable machine and user hash>`, the folder of this machine and user."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError, ImportError):  # a container whose user has no name
-        user = "user"
-    try:
-        machine = _MACHINE_ID.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        machine = platform.node()
-    return f"{_safe(user)}-{hashlib.sha256(f'{machine}/{user}'.encode()).hexdigest()[:8]}"
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "job"
+    return f"{settings.store_folder(surroundings)}/{settings.safe_name(name)}-{job_id.removeprefix('job-')}"
 
 
 @attrs.define
@@ -60,18 +41,27 @@ class Staging:
 
     storage: Storage
     folder: str
-    started: bool = False
+    _data: list[tuple[ReferenceHandler, Any]] = attrs.field(factory=list, init=False)
+    _started: bool = attrs.field(default=False, init=False)
 
     def put(self, artifact: Artifact, file_name: str) -> StagedArtifact:
         """Store one artifact in the job's folder."""
-        self.started = True
+        self._started = True
         key = f"{self.folder}/{file_name}"
         self.storage.put_file(artifact.path, key)
         return StagedArtifact(url=self.storage.url_of(key), sha256=artifact.sha256, size_bytes=artifact.size_bytes)
 
+    def put_data(self, data: Sequence[tuple[ReferenceHandler, Any]]) -> None:
+        """Make sure that the content of each object lies in the store."""
+        for handler, value in data:
+            if handler.stage(value, self.storage):
+                self._data.append((handler, value))
+
     def undo(self) -> None:
-        """Remove the job's folder, when anything was put there."""
-        if self.started:
+        """Remove what this submission put there; what was there before stays."""
+        for handler, value in self._data:
+            handler.unstage(value, self.storage)
+        if self._started:
             self.storage.delete_prefix(self.folder)
 
 
@@ -91,12 +81,3 @@ def stage_package(staging: Staging, package: Package) -> StagedPackage:
         payload=staging.put(package.payload, package.payload.path.name),
         requirements=staging.put(package.requirements, names.REQUIREMENTS_FILE) if package.requirements else None,
     )
-
-
-def is_same_store(url: str, other: str) -> bool:
-    """Tell whether two URLs name one store, however they are spelt.
-
-    >>> is_same_store("file:///s/", "file:///s")
-    True
-    """
-    return unquote(url).rstrip("/") == unquote(other).rstrip("/")

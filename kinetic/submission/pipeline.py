@@ -1,0 +1,255 @@
+"""The way of one call: preflight, package, stage, submit. Nothing is uploaded before all is checked."""
+
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from types import MethodType
+from typing import Any, TypeVar
+
+import attrs
+
+from kinetic import settings
+from kinetic.jobs.connection import Connection, connect
+from kinetic.jobs.handle import JobHandle
+from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
+from kinetic.log import apply_environment, get_logger
+from kinetic.submission.inspection import report_findings
+from kinetic.submission.prepare import Prepared, prepare, read_secrets
+from kinetic.submission.recover import step, submit_or_find
+from kinetic.submission.stage import Staging, job_folder, stage_package
+from kinetic_core.errors import ConfigError, PreflightError
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.job import JobRef, JobSpec
+from kinetic_core.model.package import Package
+from kinetic_core.model.request import RunOptions, RunRequest
+from kinetic_core.packaging.callables import check_call, safe_name
+from kinetic_core.plugin import Backend, BackendDriver, Capability, Storage
+from kinetic_core.wire import names
+
+R = TypeVar("R")
+
+
+def submit(
+    function: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: RunOptions
+) -> JobHandle[R]:
+    """Start a call elsewhere.
+
+    Raises:
+        UsageError: The arguments do not fit the signature.
+        ConfigError: A setting cannot be used.
+        PreflightError: The store or the backend refused; nothing was uploaded.
+        PackagingError: The project or a `Data` cannot ship.
+        SerializationError: The function or an argument cannot travel.
+        SubmissionError: The job could not be started; nothing was left in the store.
+    """
+    request, shared = _request(function, args, kwargs, options)
+    connection = connect(request.surroundings)
+    with step("preflight"):
+        target = _target(connection, request)
+    with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
+        with step("package"):
+            prepared = prepare(target.request, connection, target.driver, target.store, Path(directory))
+            report_findings(prepared.package.findings)
+        return _launch(connection, target, prepared, shared=shared)
+
+
+def package_only(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    options: RunOptions,
+    directory: Path,
+) -> Package:
+    """Package a call into a directory and submit nothing; findings are returned, and logged once each."""
+    request, _ = _request(function, args, kwargs, options)
+    connection = connect(request.surroundings)
+    driver = connection.host.backends().get(request.options.backend or "")
+    existed = directory.is_dir()
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        package = prepare(request, connection, driver, None, directory).package
+        report_findings(package.findings)
+    except BaseException:
+        if not existed:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return package
+
+
+def runs_inline() -> bool:
+    """Tell whether a decorated function called here runs here, because this process is a job's already."""
+    return settings.in_pod(settings.surroundings().environ)
+
+
+def refuse_blocking_debug(options: RunOptions) -> None:
+    """Refuse to block on a debug job that nobody can talk to.
+
+    Raises:
+        ConfigError: `debug=True` without a terminal, and `KINETIC_NO_TTY_DEBUG` is not `1`.
+    """
+    if not options.debug or sys.stdin.isatty():
+        return
+    if settings.surroundings().environ.get("KINETIC_NO_TTY_DEBUG") != "1":
+        raise ConfigError(
+            "debug=True waits for a debugger, and there is no terminal here to say so;"
+            " use run_async, or set KINETIC_NO_TTY_DEBUG=1"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class _Target:
+    """Where a request goes: every choice made, every refusal heard."""
+
+    request: RunRequest
+    driver: BackendDriver
+    backend: Backend
+    store: Storage
+
+
+def _request(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: RunOptions
+) -> tuple[RunRequest, bool]:
+    """Return the request, and whether its store was configured explicitly and so counts as shared."""
+    surroundings = settings.surroundings()
+    apply_environment(settings.variable(surroundings.environ, settings.ENV_LOG_LEVEL))
+    resolved = settings.resolve(options, surroundings).options
+    check_call(function, args, kwargs)
+    if isinstance(function, MethodType):
+        function, args = function.__func__, (function.__self__, *args)
+    request = RunRequest(
+        job_id=f"job-{secrets.token_hex(4)}",
+        function=function,
+        args=args,
+        kwargs=kwargs,
+        options=resolved,
+        name=safe_name(function),
+        surroundings=surroundings,
+    )
+    return request, resolved.storage is not None
+
+
+def _target(connection: Connection, request: RunRequest) -> _Target:
+    """Choose backend and store, and ask both whether they would take the request."""
+    host, options = connection.host, request.options
+    _check_serialization(options, tuple(sorted(host.serializers())))
+    read_secrets(request)
+    backend_name = options.backend or host.select_backend(request)
+    if backend_name is None:
+        raise ConfigError("no backend was chosen; name one with backend= or KINETIC_BACKEND")
+    driver = host.backend_driver(backend_name)
+    backend = connection.backend(backend_name)
+    url = options.storage or host.select_storage(request, backend_name) or backend.default_storage(options)
+    chosen = attrs.evolve(options, backend=backend_name, storage=url)
+    request = attrs.evolve(request, options=chosen)
+    findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
+    report_findings(findings, stop_with=PreflightError)
+    return _Target(request=request, driver=driver, backend=backend, store=connection.storage(url))
+
+
+def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
+    """Name each option that this backend cannot honour."""
+    wanted = ((Capability.DEBUG, "debug", options.debug), (Capability.SECRETS, "secrets", bool(options.secrets)))
+    return [
+        Finding(
+            code=f"{option}_unsupported",
+            severity=Severity.ERROR,
+            message=f"the backend {driver.name!r} has no support for {option}=",
+            remedy="leave it out, or name another backend",
+        )
+        for capability, option, used in wanted
+        if used and capability not in driver.capabilities
+    ]
+
+
+def _check_serialization(options: RunOptions, known: tuple[str, ...]) -> None:
+    for name in (options.serialization, *(options.allowed_serialization or ())):
+        if name not in known:
+            raise ConfigError(f"unknown serialization format {name!r}; known formats: {', '.join(known)}")
+    allowed = options.allowed_serialization
+    if allowed is not None and options.serialization not in allowed:
+        raise ConfigError(
+            f"Serialization format {options.serialization!r} not allowed. Allowed formats: {sorted(allowed)!r}"
+        )
+
+
+def _launch(connection: Connection, target: _Target, prepared: Prepared, *, shared: bool) -> JobHandle[Any]:
+    """Stage, record and submit; whatever fails, nothing of it stays."""
+    request, store = target.request, target.store
+    staging = Staging(store, job_folder(request.job_id, request.name, request.surroundings, shared=shared))
+    try:
+        with step("stage data"):
+            staging.put_data(prepared.data)
+        with step("stage artifacts"):
+            spec = _spec(request, prepared, staging)
+        record = _record(request, spec, staging.folder)
+        with step("save handle"):
+            record_job(store, record)
+        with step("submit"):
+            ref = submit_or_find(target.backend, spec)
+    except BaseException:
+        _undo(request, staging)
+        raise
+    if ref != record.ref:
+        record = attrs.evolve(record, ref=ref)
+        record_job(store, record)
+    get_logger("kinetic.submission").info(
+        "job_submitted", job_id=request.job_id, backend=record.backend, store=store.url
+    )
+    return JobHandle(record, connection)
+
+
+def _spec(request: RunRequest, prepared: Prepared, staging: Staging) -> JobSpec:
+    staged = stage_package(staging, prepared.package)
+    options = request.options
+    return JobSpec(
+        job_id=request.job_id,
+        name=request.name,
+        options=options,
+        context=staged.context,
+        payload=staged.payload,
+        requirements=staged.requirements,
+        result_url=staging.storage.url_of(f"{staging.folder}/{_result_file(staged.payload.url)}"),
+        job_url=staging.storage.url_of(staging.folder),
+        output_dir=prepared.output_dir,
+        volumes=tuple(reference.to_dict() for reference in prepared.volumes),
+        secrets=read_secrets(request),
+        allowed_serialization=options.allowed_serialization or ("json", "pickle"),
+    )
+
+
+def _result_file(payload_url: str) -> str:
+    """Return the name of the result: in the payload's format, and so with its suffix."""
+    return str(PurePosixPath(names.RESULT_FILE).with_suffix(PurePosixPath(payload_url).suffix))
+
+
+def _record(request: RunRequest, spec: JobSpec, folder: str) -> JobRecord:
+    backend, storage = request.options.backend or "", request.options.storage or ""
+    return JobRecord(
+        job_id=request.job_id,
+        backend=backend,
+        func_name=request.name,
+        accelerator=request.options.accelerator,
+        created_at=now(),
+        storage=storage,
+        folder=folder,
+        result_file=_result_file(spec.payload.url),
+        ref=JobRef(backend=backend, job_id=request.job_id, details={"job_url": spec.job_url}),
+    )
+
+
+def _undo(request: RunRequest, staging: Staging) -> None:
+    """Take back what was staged; a store that refuses that too is named, and hides no first failure."""
+    try:
+        staging.undo()
+        forget_job(staging.storage, request.job_id, staging.folder)
+    except Exception as error:  # noqa: BLE001  the failure that brought us here is the one to report
+        get_logger("kinetic.submission").warning(
+            "staged_artifacts_left",
+            store=staging.storage.url,
+            folder=staging.folder,
+            error=repr(error),
+            remedy="remove the folder by hand",
+        )
