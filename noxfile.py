@@ -111,13 +111,13 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Build both distributions, install the wheel elsewhere, and use it from outside the checkout."""
+    """Build an sdist and from it the wheel; install that, and use it from outside the checkout."""
     install(session, "wheel", project=False)
     tmp = Path(session.create_tmp()).resolve()
     dist = tmp / "dist"
     for old in dist.glob("*"):
         old.unlink()
-    session.run("hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(dist))
+    session.run("uv", "build", "--quiet", "--no-build-isolation", "--out-dir", str(dist))
     (built,) = dist.glob("*.whl")
     session.install("--no-deps", "--reinstall", str(built))
     outside = tmp / "outside"
