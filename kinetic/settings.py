@@ -1,0 +1,246 @@
+"""Settings: what the user chose and where each choice came from. The client's only reader of `os.environ`.
+
+Highest first: argument of `kinetic.run`, `KINETIC_*` variable, active profile, `GOOGLE_CLOUD_PROJECT` (for the
+project), default. An empty variable counts as unset.
+"""
+
+import hashlib
+import os
+import re
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from kinetic.profiles import Profile, Profiles, load_profiles
+from kinetic_core.errors import ConfigError
+from kinetic_core.model.request import RunOptions, Surroundings
+from kinetic_core.wire import names
+
+ENV_PROFILE: Final = "KINETIC_PROFILE"
+ENV_PROFILES_FILE: Final = "KINETIC_PROFILES_FILE"
+ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
+
+ARGUMENT: Final = "argument"
+DEFAULT: Final = "default"
+
+_MACHINE_ID: Final = Path("/etc/machine-id")
+_UNSAID: Final = RunOptions()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@attrs.frozen(kw_only=True)
+class Setting:
+    """One option that environment, profile and default may fill in."""
+
+    name: str
+    """Field of `RunOptions`."""
+    variable: str
+    default: str | tuple[str, ...] | None = None
+    fallback_variable: str | None = None
+    """Read after the profile."""
+    parse: Callable[[str], Any] = str
+
+
+SETTINGS: Final = (
+    Setting(name="backend", variable="KINETIC_BACKEND"),
+    Setting(name="storage", variable="KINETIC_STORAGE"),
+    Setting(name="project", variable="KINETIC_PROJECT", fallback_variable="GOOGLE_CLOUD_PROJECT"),
+    Setting(name="zone", variable="KINETIC_ZONE", default="us-central1-a"),
+    Setting(name="cluster", variable="KINETIC_CLUSTER", default="kinetic-cluster"),
+    Setting(name="namespace", variable="KINETIC_NAMESPACE", default="default"),
+    Setting(name="base_image_repo", variable="KINETIC_BASE_IMAGE_REPO", default="kinetic"),
+    Setting(name="output_dir", variable=names.ENV_OUTPUT_DIR),
+    Setting(name="ignore", variable="KINETIC_IGNORE", default=(), parse=_names),
+    Setting(
+        name="allowed_serialization",
+        variable=names.ENV_ALLOWED_SERIALIZATION,
+        default=("json", "pickle"),
+        parse=_names,
+    ),
+)
+"""In the order in which `kinetic config` shows them. Backend, storage and output directory may stay open:
+hooks, the backend and the job id settle them later."""
+
+
+@attrs.frozen(kw_only=True)
+class Provenance:
+    """A value and who said so."""
+
+    value: Any
+    source: str
+    """`argument`, a variable's name, `profile 'work'`, or `default`."""
+
+
+@attrs.frozen(kw_only=True)
+class Resolved:
+    """Options with everything filled in that can be known before the hooks choose."""
+
+    options: RunOptions
+    provenance: Mapping[str, Provenance]
+    """By field of `RunOptions`."""
+    profile: str | None = None
+    """Name of the active profile."""
+
+
+def surroundings() -> Surroundings:
+    """Return what this process looks like now: environment, home, working directory, `sys.path`.
+
+    Raises:
+        ConfigError: The working directory no longer exists.
+    """
+    environ = dict(os.environ)
+    import_path: list[object] = list(sys.path)
+    try:
+        cwd = Path.cwd()
+    except FileNotFoundError as error:
+        message = "the current working directory no longer exists; change to one that does"
+        raise ConfigError(message) from error
+    return Surroundings(
+        environ=environ,
+        home=_home(environ, cwd),
+        cwd=cwd,
+        sys_path=tuple(entry for entry in import_path if isinstance(entry, str)),
+    )
+
+
+def resolve(options: RunOptions, surroundings: Surroundings) -> Resolved:
+    """Fill in what the options leave open, and remember where each value came from.
+
+    Args:
+        options: As given to `kinetic.run`.
+        surroundings: The process at the time of the call; its environment and home are read.
+
+    Raises:
+        ConfigError: The profiles file is damaged, or names no such profile.
+
+    >>> where = Surroundings(environ={"KINETIC_ZONE": "europe-west4-b"}, home=Path("/h"), cwd=Path("/"), sys_path=())
+    >>> resolve(RunOptions(), where).provenance["zone"]
+    Provenance(value='europe-west4-b', source='KINETIC_ZONE')
+    """
+    profile_name, profile = _active_profile(surroundings)
+    found = {
+        setting.name: _look_up(setting, options, surroundings.environ, profile_name, profile.values())
+        for setting in SETTINGS
+    }
+    return Resolved(
+        options=attrs.evolve(options, **{name: provenance.value for name, provenance in found.items()}),
+        provenance=found,
+        profile=profile_name,
+    )
+
+
+def variable(environ: Mapping[str, str], name: str) -> str | None:
+    """Return the variable's value without surrounding blanks; an empty one counts as unset.
+
+    >>> variable({"KINETIC_ZONE": " "}, "KINETIC_ZONE") is None
+    True
+    """
+    return environ.get(name, "").strip() or None
+
+
+def in_pod(environ: Mapping[str, str]) -> bool:
+    """Tell whether this process is a job's: then a call of a decorated function runs inline.
+
+    >>> in_pod({"KINETIC_JOB_ID": "job-0a1b2c3d"})
+    True
+    """
+    return variable(environ, names.ENV_JOB_ID) is not None
+
+
+def kinetic_home(home: Path) -> Path:
+    """Return the directory of this user's own state.
+
+    >>> kinetic_home(Path("/home/ada")).as_posix()
+    '/home/ada/.kinetic'
+    """
+    return home / ".kinetic"
+
+
+def profiles_path(surroundings: Surroundings) -> Path:
+    """Return where the profiles lie: `KINETIC_PROFILES_FILE`, else `~/.kinetic/profiles.json`."""
+    chosen = variable(surroundings.environ, ENV_PROFILES_FILE)
+    if chosen is None:
+        return kinetic_home(surroundings.home) / "profiles.json"
+    return surroundings.cwd / _expanded(chosen, surroundings.home)
+
+
+def active_profile(profiles: Profiles, environ: Mapping[str, str]) -> str | None:
+    """Return the name of the profile in use: `KINETIC_PROFILE`, else the file's own choice."""
+    return variable(environ, ENV_PROFILE) or profiles.active
+
+
+def safe_name(text: str, *, limit: int = 40) -> str:
+    """Make a name that every object store takes: `[a-z0-9-]`, no empty part.
+
+    >>> safe_name("My Training_Job!"), safe_name("***")
+    ('my-training-job', 'x')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:limit].rstrip("-") or "x"
+
+
+def store_folder(surroundings: Surroundings) -> str:
+    """Return this user's folder in a shared store: `<user>-<8 hex of a stable machine and user hash>`."""
+    user = variable(surroundings.environ, "LOGNAME") or variable(surroundings.environ, "USER") or _account_name()
+    digest = hashlib.sha256(f"{_machine()}\0{user}".encode(errors="surrogateescape")).hexdigest()
+    return f"{safe_name(user)}-{digest[:8]}"
+
+
+def _look_up(
+    setting: Setting, options: RunOptions, environ: Mapping[str, str], profile_name: str | None, said: Mapping[str, Any]
+) -> Provenance:
+    argument = getattr(options, setting.name)
+    if argument != getattr(_UNSAID, setting.name):
+        return Provenance(value=argument, source=ARGUMENT)
+    text = variable(environ, setting.variable)
+    if text is not None and (value := setting.parse(text)):
+        return Provenance(value=value, source=setting.variable)
+    if setting.name in said:
+        return Provenance(value=said[setting.name], source=f"profile {profile_name!r}")
+    if setting.fallback_variable and (text := variable(environ, setting.fallback_variable)):
+        return Provenance(value=text, source=setting.fallback_variable)
+    return Provenance(value=setting.default, source=DEFAULT)
+
+
+def _active_profile(surroundings: Surroundings) -> tuple[str | None, Profile]:
+    profiles = load_profiles(profiles_path(surroundings))
+    name = active_profile(profiles, surroundings.environ)
+    return name, Profile() if name is None else profiles.get(name)
+
+
+def _home(environ: Mapping[str, str], cwd: Path) -> Path:
+    chosen = variable(environ, "HOME")
+    if chosen is not None:
+        return cwd / chosen
+    try:
+        import pwd
+
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):
+        return Path.home()
+
+
+def _expanded(text: str, home: Path) -> Path:
+    return home / text[2:] if text.startswith("~/") else Path(text)
+
+
+def _account_name() -> str:
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return "user"
+
+
+def _machine() -> str:
+    try:
+        return _MACHINE_ID.read_text(encoding="ascii").strip() or socket.gethostname()
+    except (OSError, ValueError):
+        return socket.gethostname()
