@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from kinetic import settings
@@ -46,7 +45,8 @@ def test_defaults_fill_in_what_nobody_said(tmp_path: Path) -> None:
 def test_argument_beats_variable_beats_profile(tmp_path: Path, field: str) -> None:
     write_profiles(tmp_path, **{field: "from-profile"})
     variables = {f"KINETIC_{field.upper()}": "from-variable"}
-    options = attrs.evolve(RunOptions(), **{field: "from-argument"})
+    said: dict[str, Any] = {field: "from-argument"}
+    options = RunOptions(**said)
 
     by_argument = settings.resolve(options, make_surroundings(tmp_path, variables))
     by_variable = settings.resolve(RunOptions(), make_surroundings(tmp_path, variables))
