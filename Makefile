@@ -2,8 +2,6 @@
 # committed lock files, and nothing outside the checkout is changed. Needs Python 3.11+, pip, make.
 
 PYTHON ?=
-# Where the demo's jobs keep their files and outputs; the default of kinetic itself is ~/.kinetic/store.
-export KINETIC_STORAGE ?= file://$(CURDIR)/build/demo-store
 NOXFLAGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -12,11 +10,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo 'make demo   run the example in examples/digits on this machine'
 	@echo 'make test   lint, import rules, types, docs, wheel, and the tests on each Python found'
-	@echo 'make clean  remove what the two made: .venv/, .nox/, docs/_build/'
+	@echo 'make clean  remove what the two made: .venv/, .nox/, build/demo-store/, docs/_build/'
 
 demo: .venv/demo/.installed
-	@echo '== running examples/digits'
-	@.venv/demo/bin/python examples/digits/run_demo.py
+	@set -e; \
+	store=$$(.venv/demo/bin/python -c 'import pathlib; print(pathlib.Path("build/demo-store").absolute().as_uri())'); \
+	export KINETIC_STORAGE="$${KINETIC_STORAGE:-$$store}"; \
+	echo "== running examples/digits, with its store at $$KINETIC_STORAGE"; \
+	.venv/demo/bin/python examples/digits/run_demo.py
 
 test: .venv/tools/.installed
 	@echo '== running nox: lint, imports, types, docs, wheel, tests'
@@ -36,4 +37,4 @@ test: .venv/tools/.installed
 	touch $@
 
 clean:
-	rm -rf .venv .nox docs/_build
+	rm -rf .venv .nox build/demo-store docs/_build
