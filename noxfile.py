@@ -81,7 +81,7 @@ def install(session: nox.Session, lock: str, *, project: bool = True) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Format and lint with ruff; a change without news is no change."""
+    """Format and lint with ruff, and see that the news can be rendered."""
     install(session, "lint", project=False)
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
