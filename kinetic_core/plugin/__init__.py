@@ -8,12 +8,12 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus, StagedArtifact
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
+from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.backend import Backend, BackendDriver, Capability
 from kinetic_core.plugin.context import DriverContext, Logger
 from kinetic_core.plugin.info import HookspecRegistrar, HostInfo, PluginInfo
 from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
 from kinetic_core.plugin.reference import ReferenceHandler, ReferenceType
-from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.serializer import Serializer
 from kinetic_core.plugin.storage import Storage, StorageDriver, StoredObject
 from kinetic_core.wire.reference import Reference

@@ -10,6 +10,7 @@ from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin.context import DriverContext
+from kinetic_core.plugin.fields import are_texts, is_text, texts
 
 
 class Capability(StrEnum):
@@ -68,10 +69,10 @@ class BackendDriver:
     'slurm'
     """
 
-    name: str
-    open: Callable[[DriverContext], Backend]
+    name: str = attrs.field(validator=is_text)
+    open: Callable[[DriverContext], Backend] = attrs.field(validator=attrs.validators.is_callable())
     capabilities: frozenset[Capability] = attrs.field(default=frozenset(), converter=frozenset)
-    requires: tuple[str, ...] = ()
+    requires: tuple[str, ...] = attrs.field(default=(), converter=texts, validator=are_texts)
     """Modules that must be importable for `open` to work."""
     install_hint: str = ""
     """The command that installs what is missing."""

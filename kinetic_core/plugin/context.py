@@ -1,6 +1,6 @@
 """What the host hands to a driver when it opens it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,10 @@ class Logger(Protocol):
         """Record something that the user should act on."""
 
 
+def _nobody_answers(_hook: str, **_arguments: Any) -> Mapping[str, Any]:
+    return {}
+
+
 @attrs.frozen(kw_only=True)
 class DriverContext:
     """A driver's window on the client: it logs through it and reads no environment of its own."""
@@ -29,3 +33,6 @@ class DriverContext:
     """The client's environment when the driver was opened."""
     home: Path
     """The user's home directory."""
+    collect: Callable[..., Mapping[str, Any]] = attrs.field(default=_nobody_answers, repr=False)
+    """Calls a hook that the driver defined through `kinetic_add_hookspecs`, by its name and with its arguments;
+    returns the answers that are not `None` by the plugin's name. The host puts it here."""

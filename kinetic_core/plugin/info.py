@@ -18,6 +18,8 @@ class PluginInfo:
     hooks: tuple[str, ...] = ()
     problem: str = ""
     """Why it was rejected, with the remedy; empty when it is in use."""
+    disabled_by: str = ""
+    """The variable by which the user left it out; empty when he did not."""
 
 
 @attrs.frozen(kw_only=True)

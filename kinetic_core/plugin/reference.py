@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import attrs
 
 from kinetic_core.plugin.context import DriverContext
+from kinetic_core.plugin.fields import is_text
 from kinetic_core.plugin.storage import Storage
 from kinetic_core.wire.reference import Reference
 
@@ -37,6 +38,6 @@ class ReferenceHandler(Protocol):
 class ReferenceType:
     """Says which Python type is a reference and how to open its handler."""
 
-    name: str
-    python_type: type
-    open: Callable[[DriverContext], ReferenceHandler]
+    name: str = attrs.field(validator=is_text)
+    python_type: type = attrs.field(validator=attrs.validators.instance_of(type))
+    open: Callable[[DriverContext], ReferenceHandler] = attrs.field(validator=attrs.validators.is_callable())

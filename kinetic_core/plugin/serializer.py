@@ -2,6 +2,8 @@
 
 import attrs
 
+from kinetic_core.plugin.fields import is_text
+
 
 @attrs.frozen(kw_only=True)
 class Serializer:
@@ -11,8 +13,8 @@ class Serializer:
     '.pkl'
     """
 
-    name: str
-    suffix: str
+    name: str = attrs.field(validator=is_text)
+    suffix: str = attrs.field(validator=attrs.validators.matches_re(r"\.\w+"))
     """Of `payload` and `result`, with the dot."""
-    module: str
+    module: str = attrs.field(validator=is_text)
     """Import name of the client-side implementation."""

@@ -8,11 +8,11 @@ from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunRequest
+from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.backend import BackendDriver
 from kinetic_core.plugin.info import HookspecRegistrar, HostInfo
 from kinetic_core.plugin.markers import hookspec
 from kinetic_core.plugin.reference import ReferenceType
-from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.serializer import Serializer
 from kinetic_core.plugin.storage import StorageDriver
 

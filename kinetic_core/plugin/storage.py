@@ -7,6 +7,7 @@ from typing import Protocol
 import attrs
 
 from kinetic_core.plugin.context import DriverContext
+from kinetic_core.plugin.fields import are_texts, is_text, texts
 
 
 @attrs.frozen(kw_only=True)
@@ -66,12 +67,12 @@ class StorageDriver:
     ('file',)
     """
 
-    name: str
-    schemes: tuple[str, ...]
+    name: str = attrs.field(validator=is_text)
+    schemes: tuple[str, ...] = attrs.field(converter=texts, validator=are_texts)
     """URL schemes without `://`."""
-    open: Callable[[str, DriverContext], Storage]
+    open: Callable[[str, DriverContext], Storage] = attrs.field(validator=attrs.validators.is_callable())
     """Takes the store's URL."""
-    requires: tuple[str, ...] = ()
+    requires: tuple[str, ...] = attrs.field(default=(), converter=texts, validator=are_texts)
     """Modules that must be importable for `open` to work."""
     install_hint: str = ""
     """The command that installs what is missing."""
