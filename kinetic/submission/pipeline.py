@@ -19,6 +19,7 @@ from kinetic.log import apply_environment, get_logger
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
 from kinetic.submission.recover import step, submit_or_find
+from kinetic.submission.refusal import check_submission_allowed
 from kinetic.submission.stage import Staging, job_folder, stage_package
 from kinetic_core.errors import ConfigError, PreflightError
 from kinetic_core.findings import Finding, Severity
@@ -38,13 +39,15 @@ def submit(
     """Start a call elsewhere.
 
     Raises:
-        UsageError: The arguments do not fit the signature.
+        UsageError: The arguments do not fit the signature, or somebody only looks (`submissions_refused`).
         ConfigError: A setting cannot be used.
         PreflightError: The store or the backend refused; nothing was uploaded.
         PackagingError: The project or a `Data` cannot ship.
         SerializationError: The function or an argument cannot travel.
         SubmissionError: The job could not be started; nothing was left in the store.
     """
+    check_submission_allowed(safe_name(function))
+    check_call(function, args, kwargs)
     request, shared = _request(function, args, kwargs, options)
     connection = connect(request.surroundings)
     with step("preflight"):
@@ -62,8 +65,22 @@ def package_only(
     kwargs: Mapping[str, Any],
     options: RunOptions,
     directory: Path,
+    *,
+    check: bool = True,
 ) -> Package:
-    """Package a call into a directory and submit nothing; findings are returned, and logged once each."""
+    """Package a call into a directory and submit nothing; findings are returned, and logged once each.
+
+    Args:
+        function: The plain function.
+        args: Positional arguments.
+        kwargs: Keyword arguments.
+        options: As decorated.
+        directory: Where to write; created when absent.
+        check: Refuse arguments that do not fit the signature and findings that stop a submission. Without it
+            nothing is refused and nothing logged: a function can be packaged alone, to look at.
+    """
+    if check:
+        check_call(function, args, kwargs)
     request, _ = _request(function, args, kwargs, options)
     connection = connect(request.surroundings)
     driver = connection.host.backends().get(request.options.backend or "")
@@ -71,7 +88,8 @@ def package_only(
     directory.mkdir(parents=True, exist_ok=True)
     try:
         package = prepare(request, connection, driver, None, directory).package
-        report_findings(package.findings)
+        if check:
+            report_findings(package.findings)
     except BaseException:
         if not existed:
             shutil.rmtree(directory, ignore_errors=True)
@@ -116,7 +134,6 @@ def _request(
     surroundings = settings.surroundings()
     apply_environment(settings.variable(surroundings.environ, settings.ENV_LOG_LEVEL))
     resolved = settings.resolve(options, surroundings).options
-    check_call(function, args, kwargs)
     if isinstance(function, MethodType):
         function, args = function.__func__, (function.__self__, *args)
     request = RunRequest(
