@@ -66,9 +66,10 @@ def package_only(
     options: RunOptions,
     directory: Path,
     *,
-    check: bool = True,
+    check_signature: bool = True,
+    report: bool = True,
 ) -> Package:
-    """Package a call into a directory and submit nothing; findings are returned, and logged once each.
+    """Package a call into a directory and submit nothing; findings are returned.
 
     Args:
         function: The plain function.
@@ -76,10 +77,11 @@ def package_only(
         kwargs: Keyword arguments.
         options: As decorated.
         directory: Where to write; created when absent.
-        check: Refuse arguments that do not fit the signature and findings that stop a submission. Without it
-            nothing is refused and nothing logged: a function can be packaged alone, to look at.
+        check_signature: Refuse arguments that do not fit the signature; without it, a function can be packaged
+            alone, to look at.
+        report: Log each finding once, and refuse those that stop a submission.
     """
-    if check:
+    if check_signature:
         check_call(function, args, kwargs)
     request, _ = _request(function, args, kwargs, options)
     connection = connect(request.surroundings)
@@ -88,7 +90,7 @@ def package_only(
     directory.mkdir(parents=True, exist_ok=True)
     try:
         package = prepare(request, connection, driver, None, directory).package
-        if check:
+        if report:
             report_findings(package.findings)
     except BaseException:
         if not existed:
