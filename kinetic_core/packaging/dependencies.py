@@ -1,0 +1,143 @@
+"""The dependency file that applies, and the requirements in it, normalised."""
+
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.relpath import absolute, same_directory
+from kinetic_core.packaging.requirements import Line, normalise, read_lines
+from kinetic_core.packaging.root import holds_git
+
+REQUIREMENTS_TXT: Final = "requirements.txt"
+PYPROJECT_TOML: Final = "pyproject.toml"
+
+
+@attrs.frozen(kw_only=True)
+class Dependencies:
+    """What the project says it needs."""
+
+    path: Path | None
+    """The file that applies; `None` when there is none."""
+    requirements: str | None
+    """One requirement or option a line; `None` when no file applies or it cannot be read."""
+    findings: tuple[Finding, ...]
+
+
+def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) -> Dependencies:
+    """Find the dependency file for an entry directory and normalise what it holds.
+
+    Walks up from the entry directory; `requirements.txt` wins over `pyproject.toml` at each level. Stops after the
+    first directory with `.git`, at home and at the root of the file system.
+
+    Args:
+        entry: The entry directory, absolute.
+        surroundings: For the home directory.
+        remote: Whether the install happens elsewhere; lines that point at local paths are then errors.
+
+    >>> here = Surroundings(environ={}, home=Path("/nowhere"), cwd=Path("/nowhere"), sys_path=())
+    >>> find_dependencies(Path("/nowhere"), here, remote=True).path is None
+    True
+    """
+    entry = absolute(entry, surroundings.cwd)
+    git_met = False
+    for directory in (entry, *entry.parents):
+        git_met = git_met or holds_git(directory)
+        present = [name for name in (REQUIREMENTS_TXT, PYPROJECT_TOML) if os.path.isfile(directory / name)]
+        if present:
+            findings = _choice(directory, present, entry, git_met=git_met)
+            return _read(directory / present[0], tuple(findings), remote=remote)
+        if git_met or same_directory(directory, surroundings.home):
+            break
+    return Dependencies(path=None, requirements=None, findings=())
+
+
+def _choice(directory: Path, present: list[str], entry: Path, *, git_met: bool) -> Iterator[Finding]:
+    path = directory / present[0]
+    yield Finding(code="dependency_file_used", severity=Severity.INFO, message=f"Using dependency file: {path}")
+    if len(present) > 1:
+        message = f"{path} wins over {PYPROJECT_TOML} beside it"
+        yield Finding(code="dependency_file_preferred", severity=Severity.INFO, message=message)
+    if directory != entry and not git_met:
+        yield Finding(
+            code="dependency_file_above",
+            severity=Severity.WARNING,
+            message=f"{path} lies above the entry directory {entry}, and no .git says that both are one project",
+            remedy="Put a dependency file beside the code, or run git init at the top of the project.",
+        )
+
+
+def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool) -> Dependencies:
+    try:
+        content = path.read_bytes()
+        lines, found = read_lines(content), ()
+        if path.name == PYPROJECT_TOML:
+            lines, found = _declared(path, content)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        unusable = Finding(
+            code="dependency_file_unusable",
+            severity=Severity.WARNING,
+            message=f"{path} cannot be used: {reason}",
+            remedy="Repair it; without it the job runs with what its image holds.",
+        )
+        return Dependencies(path=path, requirements=None, findings=(*findings, unusable))
+    requirements, noted = normalise(path, lines, remote=remote)
+    return Dependencies(path=path, requirements=requirements, findings=(*findings, *found, *noted))
+
+
+def _declared(path: Path, content: bytes) -> tuple[tuple[Line, ...], tuple[Finding, ...]]:
+    """Read `[project].dependencies`; the line of each is looked up, for the comment behind it and for messages."""
+    text = content.decode("utf-8-sig")
+    tables = tomllib.loads(text)
+    project = tables.get("project", {})
+    declared = project.get("dependencies") if isinstance(project, dict) else None
+    if declared is None:
+        return (), (_none_declared(path, tables),)
+    if not isinstance(declared, list) or not all(isinstance(item, str) for item in declared):
+        raise ValueError("[project].dependencies is no list of texts")
+    written = text.splitlines()
+    return tuple(_line(item, written) for item in declared), ()
+
+
+def _line(item: str, written: list[str]) -> Line:
+    for number, line in enumerate(written, start=1):
+        if f'"{item}"' in line or f"'{item}'" in line:
+            return Line(number=number, text=item, comment=line.rpartition("#")[2] if "#" in line else "")
+    return Line(number=0, text=item, comment="")
+
+
+def _none_declared(path: Path, tables: dict[str, object]) -> Finding:
+    others = list(_other_tables(tables))
+    message = f"{path} declares no [project].dependencies"
+    return Finding(
+        code="dependencies_undeclared",
+        severity=Severity.WARNING,
+        message=f"{message}; these hold some but are not read: {', '.join(others)}" if others else message,
+        remedy="List what the job needs in [project].dependencies or in a requirements.txt beside it.",
+    )
+
+
+def _other_tables(tables: dict[str, object]) -> Iterator[str]:
+    if _holds(tables, "tool", "poetry", "dependencies"):
+        yield "[tool.poetry.dependencies]"
+    if _holds(tables, "project", "optional-dependencies"):
+        yield "[project.optional-dependencies]"
+    if _holds(tables, "dependency-groups"):
+        yield "[dependency-groups]"
+    project = tables.get("project")
+    dynamic = project.get("dynamic") if isinstance(project, dict) else None
+    if isinstance(dynamic, list) and "dependencies" in dynamic:
+        yield "dynamic"
+
+
+def _holds(tables: dict[str, object], *names: str) -> bool:
+    value: object = tables
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return bool(value)

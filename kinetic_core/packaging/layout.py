@@ -1,0 +1,79 @@
+"""The packaging plan: where entry directory, working directory and import path lie, relative to the root."""
+
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kinetic_core.model.package import PackageRoot
+from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.relpath import absolute, spellings
+from kinetic_core.packaging.rules import ALWAYS_NAMES, default_rules
+from kinetic_core.wire.plan import Plan
+
+INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+
+
+def make_plan(
+    root: PackageRoot, surroundings: Surroundings, *, excluded: Mapping[str, int], extensions: Mapping[str, Any]
+) -> Plan:
+    """Describe the client's directories so that the pod can rebuild them.
+
+    Args:
+        root: Package root and entry directory.
+        surroundings: Working directory and `sys.path`.
+        excluded: Counts of exclusions per source.
+        extensions: What plugins add, keyed by entry-point name; JSON.
+
+    >>> root = PackageRoot(path=Path("/p"), step="entry", reason="", trail=(), entry=Path("/p/src"))
+    >>> here = Surroundings(environ={}, home=Path("/home/u"), cwd=Path("/q"), sys_path=("/p", "/usr/lib"))
+    >>> plan = make_plan(root, here, excluded={}, extensions={})
+    >>> plan.entry_rel, plan.client_cwd_rel, plan.sys_path_rel
+    ('src', None, ('',))
+    """
+    absent = absent_names(surroundings.environ)
+    return Plan(
+        package_root=str(root.path),
+        entry_rel=_shipped_spelling(root.entry, root.path, absent) or "",
+        client_cwd_rel=_shipped_spelling(surroundings.cwd, root.path, absent),
+        sys_path_rel=tuple(dict.fromkeys(["", *_sys_path(root.path, surroundings, absent)])),
+        excluded=dict(excluded),
+        extensions=dict(extensions),
+    )
+
+
+def absent_names(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of directories that the built-in rules keep out of every archive.
+
+    >>> ".venv" in absent_names({}), ".venv" in absent_names({"KINETIC_NO_DEFAULT_EXCLUDES": "1"})
+    (True, False)
+    """
+    return frozenset([*ALWAYS_NAMES, *(rule.pattern for rule in default_rules(environ))])
+
+
+def _sys_path(root: Path, surroundings: Surroundings, absent: frozenset[str]) -> Iterator[str]:
+    for entry in surroundings.sys_path:
+        # Other tools put paths and import hooks there.
+        if not isinstance(entry, str):
+            continue
+        path = absolute(entry, surroundings.cwd)
+        ways = spellings(path, root)
+        if not ways or any(INSTALLED & _parts(rel) for rel in ways) or not _is_importable(path):
+            continue
+        rel = next((rel for rel in ways if not absent & _parts(rel)), None)
+        if rel is not None:
+            yield rel
+
+
+def _is_importable(path: Path) -> bool:
+    return os.path.isdir(path) or (os.path.isfile(path) and zipfile.is_zipfile(path))
+
+
+def _shipped_spelling(path: Path, root: Path, absent: frozenset[str]) -> str | None:
+    ways = spellings(path, root)
+    return next((rel for rel in ways if not absent & _parts(rel)), next(iter(ways), None))
+
+
+def _parts(rel: str) -> set[str]:
+    return set(rel.split("/"))

@@ -1,0 +1,181 @@
+"""Lines of a requirements file: joined, judged with the `packaging` library, and normalised."""
+
+import codecs
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.packaging.printable import printable
+
+KEEP: Final = "kn:keep"
+PROVIDED: Final = frozenset({"jax", "jaxlib", "libtpu", "libtpu-nightly"})
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_COMMENT: Final = re.compile(r"(?:^|\s)#(.*)$")
+_OPTIONS_BEHIND: Final = re.compile(r"\s--?[A-Za-z].*$")
+_PATH_OPTION: Final = re.compile(
+    r"(?:-r|-c|-e|-f|--requirement|--constraint|--editable|--find-links)(?:\s*=\s*|\s+|(?<=-[rcef]))(?P<value>\S.*)$"
+)
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_EGG: Final = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
+
+
+class Line(NamedTuple):
+    """One logical line: continuation lines joined, the comment apart."""
+
+    number: int
+    """Of its first physical line, from 1; 0 when unknown."""
+    text: str
+    comment: str
+
+
+def read_lines(content: bytes) -> tuple[Line, ...]:
+    r"""Split a requirements file into logical lines, leaving out the empty ones.
+
+    Args:
+        content: UTF-8, or what its byte-order mark says; undecodable bytes are replaced.
+
+    >>> read_lines(b"numpy  # fast\nfoo==1 \\\n  --hash=sha256:00\n")
+    (Line(number=1, text='numpy', comment=' fast'), Line(number=2, text='foo==1 --hash=sha256:00', comment=''))
+    """
+    lines: list[Line] = []
+    pending: list[str] = []
+    comments: list[str] = []
+    first = 0
+    physical = _decoded(content).splitlines()
+    for number, raw in enumerate(physical, start=1):
+        first = first or number
+        text, comment = _split_comment(raw)
+        continues = not comment and raw.endswith("\\")
+        pending.append(text.removesuffix("\\").strip() if continues else text.strip())
+        comments.append(comment)
+        if continues and number < len(physical):
+            continue
+        joined = " ".join(part for part in pending if part)
+        if joined:
+            lines.append(Line(number=first, text=joined, comment=" ".join(filter(None, comments))))
+        pending, comments, first = [], [], 0
+    return tuple(lines)
+
+
+def _decoded(content: bytes) -> str:
+    for bom, encoding in _BOMS:
+        if content.startswith(bom):
+            return content[len(bom) :].decode(encoding, "replace")
+    return content.decode("utf-8", "replace")
+
+
+def _split_comment(raw: str) -> tuple[str, str]:
+    found = _COMMENT.search(raw)
+    return (raw, "") if found is None else (raw[: found.start()], found.group(1))
+
+
+def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str, tuple[Finding, ...]]:
+    """Leave out what the image provides, and refuse what cannot be installed elsewhere.
+
+    Args:
+        path: The file, for messages.
+        lines: Its logical lines.
+        remote: Whether the install happens elsewhere.
+
+    Returns:
+        One requirement or option a line, without comments; and what is to be said about them.
+
+    >>> normalise(Path("r.txt"), read_lines(b"numpy>=2\\njax[tpu]\\n"), remote=True)[0]
+    'numpy>=2\\n'
+    """
+    kept: list[str] = []
+    findings: list[Finding] = []
+    for line in lines:
+        where = f"{path}:{line.number}" if line.number else str(path)
+        name, is_readable = _name(line.text)
+        if name in PROVIDED and KEEP not in line.comment:
+            findings.append(_removed(where, line.text, name))
+            continue
+        if remote and _is_local(line.text):
+            findings.append(_local(where, line.text))
+        elif not is_readable:
+            findings.append(_unreadable(where, line.text))
+        kept.append(line.text)
+    return "".join(f"{text}\n" for text in kept), tuple(findings)
+
+
+def _name(text: str) -> tuple[str, bool]:
+    """Return the normalised name of what a line installs, if it tells, and whether the line makes sense."""
+    if text.startswith("-"):
+        option = _PATH_OPTION.match(text)
+        return _name_in_url(option["value"]) if option else "", True
+    specifier = _OPTIONS_BEHIND.sub("", text)
+    try:
+        return canonicalize_name(Requirement(specifier).name), True
+    except InvalidRequirement:
+        return _name_in_url(specifier), _is_location(specifier)
+
+
+def _name_in_url(url: str) -> str:
+    egg = _EGG.search(url)
+    if egg is not None:
+        return canonicalize_name(egg.group(1))
+    try:
+        return parse_wheel_filename(re.split(r"[#?]", url)[0].rpartition("/")[2])[0]
+    except InvalidWheelFilename:
+        return ""
+
+
+def _is_location(text: str) -> bool:
+    return _URL.match(text) is not None or "/" in text or text.endswith((".whl", ".zip", ".tar.gz")) or text == "."
+
+
+def _is_local(text: str) -> bool:
+    option = _PATH_OPTION.match(text)
+    if option is not None:
+        return _is_local_location(option["value"])
+    if text.startswith("-"):
+        return False
+    specifier = _OPTIONS_BEHIND.sub("", text)
+    try:
+        url = Requirement(specifier).url
+    except InvalidRequirement:
+        return _is_location(specifier) and _is_local_location(specifier)
+    return url is not None and _is_local_location(url)
+
+
+def _is_local_location(location: str) -> bool:
+    scheme = _URL.match(location)
+    return scheme is None or scheme.group().lower().removesuffix(":").rpartition("+")[2] == "file"
+
+
+def _removed(where: str, text: str, name: str) -> Finding:
+    return Finding(
+        code="requirement_removed",
+        severity=Severity.WARNING,
+        message=f"{where}: left out '{printable(text)}': the image brings the {name} that fits its accelerator",
+        remedy=f"Write # {KEEP} behind it to install it all the same.",
+    )
+
+
+def _local(where: str, text: str) -> Finding:
+    return Finding(
+        code="requirement_local",
+        severity=Severity.ERROR,
+        message=f"{where}: '{printable(text)}' points at a local path, which does not exist where the install happens",
+        remedy="Name a published package or a URL; code of the project itself ships with the context.",
+    )
+
+
+def _unreadable(where: str, text: str) -> Finding:
+    return Finding(
+        code="requirement_unreadable",
+        severity=Severity.WARNING,
+        message=f"{where}: '{printable(text)}' is no valid requirement; it is passed on as it is",
+        remedy="Write it as PEP 508 says: name, version, marker.",
+    )

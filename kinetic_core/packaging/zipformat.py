@@ -1,0 +1,140 @@
+"""The records of a ZIP archive, with ZIP64 where a number does not fit. Bytes only; nothing here touches a file."""
+
+import stat
+import struct
+import time
+from typing import Final, NamedTuple
+
+STORED: Final = 0
+DEFLATED: Final = 8
+LIMIT_32: Final = 0xFFFF_FFFF
+LIMIT_16: Final = 0xFFFF
+
+_UTF8_NAME: Final = 0x800
+_SIZES_FOLLOW: Final = 0x8
+_UNIX: Final = 3 << 8
+_PLAIN_VERSION: Final = 20
+_ZIP64_VERSION: Final = 45
+_ZIP64_TAG: Final = 1
+_MSDOS_DIRECTORY: Final = 0x10
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
+_LATEST: Final = (2107, 12, 31, 23, 59, 59)
+
+_LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
+_CENTRAL: Final = struct.Struct("<4sHHHHHHIIIHHHHHII")
+_END: Final = struct.Struct("<4sHHHHIIH")
+_END_64: Final = struct.Struct("<4sQHHIIQQQQ")
+_LOCATOR_64: Final = struct.Struct("<4sIQI")
+
+
+class Member(NamedTuple):
+    """One entry of an archive, complete."""
+
+    name: bytes
+    mode: int
+    """`st_mode` of the file."""
+    mtime: float
+    method: int = STORED
+    crc: int = 0
+    compressed_bytes: int = 0
+    size_bytes: int = 0
+    offset: int = 0
+    sizes_follow: bool = False
+    """Whether CRC and sizes follow the content, as for content that is streamed."""
+    wide: bool = False
+    """Whether the sizes that follow the content take 64 bits."""
+
+
+def needs_wide_sizes(most_bytes: int) -> bool:
+    """Tell whether a streamed entry of up to so many bytes may need 64-bit sizes, deflated or not.
+
+    >>> needs_wide_sizes(1 << 30), needs_wide_sizes(1 << 32)
+    (False, True)
+    """
+    return most_bytes + most_bytes // 16 > LIMIT_32
+
+
+def dos_time(mtime: float) -> tuple[int, int]:
+    """Return date and time as a ZIP archive keeps them: local time, two seconds apart, within 1980 to 2107.
+
+    >>> dos_time(-1.0) == dos_time(0.0) == (0x21, 0)
+    True
+    """
+    try:
+        moment = time.localtime(mtime)[:6]
+    except (OverflowError, OSError, ValueError):
+        moment = _EARLIEST if mtime < 0 else _LATEST
+    year, month, day, hour, minute, second = min(max(moment, _EARLIEST), _LATEST)
+    return (year - 1980) << 9 | month << 5 | day, hour << 11 | minute << 5 | min(second, 59) // 2
+
+
+def local_header(member: Member) -> bytes:
+    """Return what stands before the content of an entry, its name included.
+
+    >>> local_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
+    b'PK\\x03\\x04'
+    """
+    date, clock = dos_time(member.mtime)
+    crc, compressed, size = member.crc, member.compressed_bytes, member.size_bytes
+    version, flags, extra = _PLAIN_VERSION, _UTF8_NAME, b""
+    if member.sizes_follow:
+        flags |= _SIZES_FOLLOW
+        crc = compressed = size = 0
+        if member.wide:
+            version, extra = _ZIP64_VERSION, struct.pack("<HHQQ", _ZIP64_TAG, 16, 0, 0)
+            compressed = size = LIMIT_32
+    fixed = _LOCAL.pack(
+        b"PK\3\4", version, flags, member.method, clock, date, crc, compressed, size, len(member.name), len(extra)
+    )
+    return fixed + member.name + extra
+
+
+def descriptor(member: Member) -> bytes:
+    """Return what stands behind the content of a streamed entry: its CRC and sizes.
+
+    >>> len(descriptor(Member(name=b"a", mode=0, mtime=0, sizes_follow=True)))
+    16
+    """
+    layout = "<4sIQQ" if member.wide else "<4sIII"
+    return struct.pack(layout, b"PK\7\x08", member.crc, member.compressed_bytes, member.size_bytes)
+
+
+def central_header(member: Member) -> bytes:
+    """Return an entry's record in the directory at the end of the archive.
+
+    >>> central_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
+    b'PK\\x01\\x02'
+    """
+    date, clock = dos_time(member.mtime)
+    numbers = (member.size_bytes, member.compressed_bytes, member.offset)
+    wide = [number for number in numbers if number >= LIMIT_32]
+    extra = struct.pack(f"<HH{len(wide)}Q", _ZIP64_TAG, 8 * len(wide), *wide) if wide else b""
+    size, compressed, offset = (min(number, LIMIT_32) for number in numbers)
+    version = _ZIP64_VERSION if wide or member.wide else _PLAIN_VERSION
+    attributes = (member.mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(member.mode) else 0)
+    flags = _UTF8_NAME | (_SIZES_FOLLOW if member.sizes_follow else 0)
+    fixed = _CENTRAL.pack(
+        b"PK\1\2", _UNIX | version, version, flags, member.method, clock, date, member.crc, compressed, size,
+        len(member.name), len(extra), 0, 0, 0, attributes, offset,
+    )  # fmt: skip
+    return fixed + member.name + extra
+
+
+def end_of_archive(*, entries: int, offset: int, size_bytes: int) -> bytes:
+    """Return the records that close an archive.
+
+    Args:
+        entries: How many there are.
+        offset: Where the central directory starts.
+        size_bytes: Its length.
+
+    >>> len(end_of_archive(entries=3, offset=0, size_bytes=0)), len(end_of_archive(entries=70000, offset=0, size_bytes=0))
+    (22, 98)
+    """
+    wide = b""
+    if entries >= LIMIT_16 or offset >= LIMIT_32 or size_bytes >= LIMIT_32:
+        version = _ZIP64_VERSION
+        wide = _END_64.pack(b"PK\6\6", 44, _UNIX | version, version, 0, 0, entries, entries, size_bytes, offset)
+        wide += _LOCATOR_64.pack(b"PK\6\7", 0, offset + size_bytes, 1)
+    count = min(entries, LIMIT_16)
+    return wide + _END.pack(b"PK\5\6", 0, 0, count, count, min(size_bytes, LIMIT_32), min(offset, LIMIT_32), 0)
