@@ -80,7 +80,7 @@ def _split_comment(raw: str) -> tuple[str, str]:
 
 
 def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str, tuple[Finding, ...]]:
-    """Leave out what the image provides, and refuse what cannot be installed elsewhere.
+    r"""Leave out what the image provides, and refuse what cannot be installed elsewhere.
 
     Args:
         path: The file, for messages.
@@ -90,7 +90,7 @@ def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str
     Returns:
         One requirement or option a line, without comments; and what is to be said about them.
 
-    >>> normalise(Path("r.txt"), read_lines(b"numpy>=2\\njax[tpu]\\n"), remote=True)[0]
+    >>> normalise(Path("r.txt"), read_lines(b"numpy>=2\njax[tpu]\n"), remote=True)[0]
     'numpy>=2\\n'
     """
     kept: list[str] = []
@@ -107,6 +107,15 @@ def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str
             findings.append(_unreadable(where, line.text))
         kept.append(line.text)
     return "".join(f"{text}\n" for text in kept), tuple(findings)
+
+
+def requirement_name(text: str) -> str:
+    """Return the normalised name of what a line installs, empty when it does not tell.
+
+    >>> requirement_name("Scikit_Learn[all]>=1.5; python_version>'3'"), requirement_name("-i https://index")
+    ('scikit-learn', '')
+    """
+    return _name(text)[0]
 
 
 def _name(text: str) -> tuple[str, bool]:
