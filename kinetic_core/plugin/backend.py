@@ -1,6 +1,6 @@
 """Backends: where jobs run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -61,6 +61,11 @@ class Backend(Protocol):
         """Yield the live jobs of this user; where it can, with the job's folder as the detail `job_url`."""
 
 
+def _capabilities(value: Iterable[Capability]) -> frozenset[Capability]:
+    """Make a set; a plain `frozenset` as converter leaves a type checker without the element's type."""
+    return frozenset(value)
+
+
 @attrs.frozen(kw_only=True)
 class BackendDriver:
     """Opens a backend. Making one imports nothing heavy; `open` does.
@@ -71,7 +76,7 @@ class BackendDriver:
 
     name: str = attrs.field(validator=is_text)
     open: Callable[[DriverContext], Backend] = attrs.field(validator=attrs.validators.is_callable())
-    capabilities: frozenset[Capability] = attrs.field(default=frozenset(), converter=frozenset)
+    capabilities: frozenset[Capability] = attrs.field(default=frozenset(), converter=_capabilities)
     requires: tuple[str, ...] = attrs.field(default=(), converter=texts, validator=are_texts)
     """Modules that must be importable for `open` to work."""
     install_hint: str = ""

@@ -1,0 +1,214 @@
+"""The local backend: each job is a supervised process of its own on this machine."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from kinetic_core.errors import SubmissionError
+from kinetic_core.findings import Finding
+from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
+from kinetic_core.model.request import RunOptions, RunRequest
+from kinetic_core.plugin import DriverContext
+from kinetic_core.wire.removal import remove_tree
+from kinetic_local.bundle import bundle_where_needed
+from kinetic_local.command import runner_command
+from kinetic_local.environment import passing, runner_environ
+from kinetic_local.job import Job
+from kinetic_local.launch import launch
+from kinetic_local.locks import is_locked, try_lock
+from kinetic_local.logfile import read_log
+from kinetic_local.places import Places, job_limit, local_path, make_private, temporary_folder
+from kinetic_local.pod import LOG, read_events, request_cancel
+from kinetic_local.preflight import check
+from kinetic_local.state import Watch, job_event
+from kinetic_local.turns import draw_ticket, drop_ticket
+
+GRACE_S: Final = 5.0
+"""Between SIGTERM and SIGKILL when a job is cancelled or its time is up."""
+_FIRST_POLL_S: Final = 0.001
+_LAST_POLL_S: Final = 0.05
+_LAST_WAIT_S: Final = 1.0
+_CLAIMS: Final = 20
+
+
+class LocalBackend:
+    """A place to run on this machine. It keeps no state of its own: any process of the user can go on with a job."""
+
+    def __init__(self, context: DriverContext, *, grace_s: float = GRACE_S) -> None:
+        """Open the backend.
+
+        Args:
+            context: The client's environment and home.
+            grace_s: How long a job that is told to end may take over it.
+        """
+        self._environ = dict(context.environ)
+        self._log = context.log
+        self._places = Places(home=context.home)
+        self._grace_s = grace_s
+
+    def preflight(self, request: RunRequest) -> Sequence[Finding]:
+        """Say what would keep this request from running; nothing has been uploaded yet."""
+        return tuple(check(request.options, self._places, self._environ))
+
+    def default_storage(self, options: RunOptions) -> str:  # noqa: ARG002 - the interface's argument
+        """Return the URL of the user's own store."""
+        return "file://~/.kinetic/store"
+
+    def submit(self, spec: JobSpec) -> JobRef:
+        """Start the job, or leave it alone when it was submitted before.
+
+        Raises:
+            ConfigError: `KINETIC_LOCAL_JOBS` is no whole number above 0.
+            SubmissionError: Its processes or its folders could not be made.
+        """
+        limit = job_limit(self._environ)
+        ref = self._places.reference(spec)
+        pod = self._places.pod(spec)
+        try:
+            for folder in (self._places.queue, self._places.live, pod):
+                make_private(folder)
+        except OSError as error:
+            raise SubmissionError(f"the local backend cannot make {error.filename}: {error.strerror}") from error
+        live = self._places.live_file(spec.job_id)
+        lock = _claim(live)
+        if lock is None:
+            return ref
+        try:
+            if read_events(str(pod)):
+                live.unlink(missing_ok=True)
+            else:
+                os.pwrite(lock, json.dumps(ref.to_json()).encode(), 0)
+                self._start(spec, lock, limit)
+        except BaseException:
+            live.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(lock)
+        return ref
+
+    def status(self, ref: JobRef) -> JobState:
+        """Return how the job stands now."""
+        return Watch(ref).state()
+
+    def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
+        """Yield what happened to the job and then what happens, until it has ended or the time is up."""
+        watch = Watch(ref)
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        told, pause_s = 0, _FIRST_POLL_S
+        while True:
+            events = watch.events()
+            for event in events[told:]:
+                yield job_event(ref.job_id, event)
+            told = len(events)
+            state = watch.state()
+            if state.status.is_terminal and len(watch.events()) == told:
+                return
+            left_s = _LAST_WAIT_S if deadline_s is None else deadline_s - time.monotonic()
+            if left_s <= 0:
+                return
+            watch.wait(min(pause_s, left_s))
+            # What ends a wait early is the job's end; until it runs, its start must be looked for.
+            pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status == "RUNNING" else _LAST_POLL_S)
+
+    def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
+        """Yield pieces of the log as text, undecodable bytes replaced."""
+        watch = Watch(ref)
+        pause_s = _FIRST_POLL_S
+
+        def pause() -> None:
+            nonlocal pause_s
+            watch.wait(pause_s)
+            pause_s = min(2 * pause_s, _LAST_POLL_S)
+
+        return read_log(
+            Path(watch.pod) / LOG,
+            tail=tail,
+            ended=lambda: watch.state().status.is_terminal,
+            pause=pause if follow else None,
+        )
+
+    def cancel(self, ref: JobRef) -> None:
+        """End the job and all its processes: SIGTERM first, SIGKILL to what is left after the grace period."""
+        watch = Watch(ref)
+        if watch.state().status.is_terminal or not watch.is_here:
+            return
+        request_cancel(watch.pod)
+        self._wait_for_end(watch, signal.SIGTERM, 2 * self._grace_s + 1)
+        self._wait_for_end(watch, signal.SIGKILL, 1)
+        watch.events()
+
+    def cleanup(self, ref: JobRef) -> None:
+        """Remove the job's log and events; a job that still runs is cancelled first."""
+        self.cancel(ref)
+        watch = Watch(ref)
+        if watch.pod:
+            remove_tree(Path(watch.pod))
+        if watch.live and not watch.is_alive():
+            Path(watch.live).unlink(missing_ok=True)
+
+    def find(self) -> Iterator[JobRef]:
+        """Yield this user's jobs that wait or run on this machine."""
+        with suppress(FileNotFoundError):
+            for file in sorted(self._places.live.iterdir()):
+                with suppress(FileNotFoundError, ValueError, KeyError):
+                    ref = JobRef.from_json(json.loads(file.read_bytes()))
+                    if is_locked(str(file)):
+                        yield ref
+                    else:
+                        Watch(ref).events()
+
+    def _start(self, spec: JobSpec, lock: int, limit: int) -> None:
+        queue = str(self._places.queue)
+        ticket, ticket_lock = draw_ticket(queue, spec.job_id)
+        try:
+            job = Job(
+                job_id=spec.job_id,
+                command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
+                environ=runner_environ(spec, self._environ),
+                pod=str(self._places.pod(spec)),
+                live=str(self._places.live_file(spec.job_id)),
+                live_fd=lock,
+                queue=queue,
+                ticket=ticket,
+                ticket_fd=ticket_lock,
+                limit=limit,
+                temporary=temporary_folder(self._environ),
+                result=local_path(spec.result_url),
+                timeout_s=spec.options.timeout,
+                retries=spec.options.retries,
+                grace_s=self._grace_s,
+            )
+            launch(job, passing(self._environ))
+        except BaseException:
+            drop_ticket(queue, ticket)
+            raise
+        finally:
+            os.close(ticket_lock)
+
+    def _wait_for_end(self, watch: Watch, number: signal.Signals, timeout_s: float) -> None:
+        """Signal the supervisor as soon as it can be, and wait until it is gone."""
+        deadline_s = time.monotonic() + timeout_s
+        told = False
+        while watch.is_alive() and time.monotonic() < deadline_s:
+            told = told or watch.signal_supervisor(number)
+            watch.wait(_FIRST_POLL_S if not told else _LAST_POLL_S)
+
+
+def _claim(live: Path) -> int | None:
+    """Lock the job's file for a supervisor; `None` when one has it, or is about to."""
+    for _ in range(_CLAIMS):
+        lock = try_lock(str(live))
+        if lock is None:
+            # Somebody may just be looking whether it is locked.
+            time.sleep(_FIRST_POLL_S)
+            continue
+        with suppress(FileNotFoundError):
+            if live.stat().st_ino == os.fstat(lock).st_ino:
+                return lock
+        os.close(lock)
+    return None

@@ -1,0 +1,88 @@
+"""The bundle: what an interpreter without this distribution runs a job with."""
+
+import os
+import shutil
+import site
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from kinetic_core.errors import SubmissionError
+from kinetic_core.wire.removal import remove_tree
+from kinetic_local.places import make_private
+
+_CONTENTS: Final = {
+    "kinetic_runner": ("",),
+    "kinetic_core": ("__init__.py", "errors.py", "wire", "walk"),
+    "cloudpickle": ("",),
+}
+"""Packages, and what of each; a driver imports none of them, it only copies."""
+
+
+def bundle_where_needed(state: Path) -> str:
+    """Return a folder to import the runner from, or nothing where a fresh interpreter finds it by itself.
+
+    A checkout that is on the client's path only, by `PYTHONPATH` or by hand, is no part of the pod: of it the
+    runner alone is copied, and it comes last on the pod's path.
+
+    Args:
+        state: The backend's own folder, where the bundle is kept.
+
+    Raises:
+        SubmissionError: One of the packages is not on this process's path either.
+    """
+    folders = {name: _folder(name) for name in _CONTENTS}
+    if {str(folder.parent) for folder in folders.values()} <= set(_paths_at_start()):
+        return ""
+    return str(_bundle(state, sorted(_sources(folders))))
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise SubmissionError(f"the local backend needs the package {package}, which cannot be found here")
+    return Path(spec.origin).parent
+
+
+def _paths_at_start() -> Iterator[str]:
+    """Yield what a fresh interpreter has on its path: the folders for packages, and those that `.pth` files add."""
+    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    for folder in folders:
+        yield folder
+        for file in sorted(Path(folder).glob("*.pth")):
+            yield from (line.rstrip() for line in file.read_text(errors="replace").splitlines())
+
+
+def _sources(folders: dict[str, Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the name in the bundle and the file of everything that goes into it."""
+    for package, contents in _CONTENTS.items():
+        for content in contents:
+            top = folders[package] / content
+            for path in [top] if top.is_file() else top.rglob("*.py"):
+                yield f"{package}/{path.relative_to(folders[package]).as_posix()}", path
+
+
+def _bundle(state: Path, sources: list[tuple[str, Path]]) -> Path:
+    """Return the folder named by its content, made when it is not there yet."""
+    digest = sha256(repr(sys.version_info[:2]).encode())
+    for name, source in sources:
+        digest.update(f"{name}\0{source.stat().st_size}\0".encode() + source.read_bytes())
+    target = state / f"runner-{digest.hexdigest()[:16]}"
+    if not target.is_dir():
+        part = state / f".{target.name}-{os.urandom(8).hex()}"
+        for name, source in sources:
+            make_private((part / name).parent)
+            shutil.copyfile(source, part / name)
+        _publish(part, target)
+    return target
+
+
+def _publish(part: Path, target: Path) -> None:
+    try:
+        part.rename(target)
+    except OSError:
+        # Another client made the same bundle meanwhile.
+        remove_tree(part)

@@ -1,0 +1,38 @@
+"""The runner's command line: addresses and hashes only, for every user of the machine can read it."""
+
+import sys
+from typing import Final
+
+from kinetic_core.model.job import JobSpec
+
+_FROM_BUNDLE: Final = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1));"
+    " runpy.run_module('kinetic_runner', run_name='__main__', alter_sys=True)"
+)
+
+
+def runner_command(spec: JobSpec, *, bundle: str = "") -> list[str]:
+    """Return the command that runs the job, without the workspace.
+
+    Args:
+        spec: The job.
+        bundle: A folder to import the runner from; empty where the interpreter has it installed.
+    """
+    start = ["-P", "-c", _FROM_BUNDLE, bundle] if bundle else ["-P", "-m", "kinetic_runner"]
+    return [
+        sys.executable,
+        *start,
+        "--context",
+        spec.context.url,
+        "--context-sha256",
+        spec.context.sha256,
+        "--payload",
+        spec.payload.url,
+        "--payload-sha256",
+        spec.payload.sha256,
+        "--result",
+        spec.result_url,
+        "--allowed-serialization",
+        ",".join(spec.allowed_serialization),
+        "--no-working-dir-link",
+    ]

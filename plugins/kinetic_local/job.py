@@ -1,0 +1,91 @@
+"""A job as the supervisor gets it: through a pipe, because secrets stand in it."""
+
+import marshal
+
+
+class Job:
+    """All that the supervisor must know; plain values only, so that a bare interpreter reads it at once."""
+
+    __slots__ = (
+        "command",
+        "environ",
+        "grace_s",
+        "job_id",
+        "limit",
+        "live",
+        "live_fd",
+        "pod",
+        "queue",
+        "result",
+        "retries",
+        "temporary",
+        "ticket",
+        "ticket_fd",
+        "timeout_s",
+    )
+
+    def __init__(
+        self,
+        *,
+        job_id: str,
+        command: list[str],
+        environ: dict[str, str],
+        pod: str,
+        live: str,
+        live_fd: int,
+        queue: str,
+        ticket: str,
+        ticket_fd: int,
+        limit: int,
+        temporary: str,
+        result: str,
+        timeout_s: float | None,
+        retries: int,
+        grace_s: float,
+    ) -> None:
+        """Keep the facts.
+
+        Args:
+            job_id: Of the job.
+            command: The runner's command line, without its workspace.
+            environ: The runner's environment, secrets among it.
+            pod: The pod's folder.
+            live: The file whose lock says that the supervisor lives.
+            live_fd: Holds that lock.
+            queue: The folder of tickets and slots.
+            ticket: Name of this job's ticket.
+            ticket_fd: Holds the ticket's lock.
+            limit: How many jobs may run at once.
+            temporary: Folder in which the workspace is made.
+            result: Path at which the runner leaves its result; empty where this machine cannot look.
+            timeout_s: Wall-clock limit of one attempt.
+            retries: Further attempts after a failure of the infrastructure.
+            grace_s: Between SIGTERM and SIGKILL.
+        """
+        self.job_id = job_id
+        self.command = command
+        self.environ = environ
+        self.pod = pod
+        self.live = live
+        self.live_fd = live_fd
+        self.queue = queue
+        self.ticket = ticket
+        self.ticket_fd = ticket_fd
+        self.limit = limit
+        self.temporary = temporary
+        self.result = result
+        self.timeout_s = timeout_s
+        self.retries = retries
+        self.grace_s = grace_s
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads, in an interpreter of the same version."""
+        return marshal.dumps({name: getattr(self, name) for name in self.__slots__})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Job | None":
+        """Read a job; `None` when the sender died before it was whole."""
+        try:
+            return cls(**marshal.loads(data))  # noqa: S302 - from the client that started this process
+        except (EOFError, ValueError, TypeError):
+            return None

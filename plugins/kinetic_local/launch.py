@@ -1,0 +1,80 @@
+"""Starting a supervisor from the client: it belongs to no terminal, no session and no parent of the client's."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import kinetic_core
+from kinetic_core.errors import SubmissionError
+from kinetic_local.job import Job
+from kinetic_local.pod import LOG, append_event, open_events, open_log
+from kinetic_local.processes import start_mark
+
+# The first process ends at once, so that the client has no child to wait for; the second is the supervisor.
+_BOOT: Final = """\
+import os, sys
+pid = os.fork()
+if pid:
+    os.write(1, b"%d\\n" % pid)
+    os._exit(0)
+os.setsid()
+os.dup2(2, 1)
+sys.path += sys.argv[1:]
+from kinetic_local.supervisor import main
+main()
+"""
+
+
+def launch(job: Job, environ: Mapping[str, str]) -> None:
+    """Start the supervisor, and hand it the job and its locks.
+
+    Args:
+        job: What to see through; its locks are held by this process and shared with the supervisor.
+        environ: The supervisor's own environment, without secrets.
+
+    Raises:
+        SubmissionError: The interpreter did not start.
+    """
+    log = open_log(job.pod)
+    try:
+        process = subprocess.Popen(
+            _command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd="/",
+            env=dict(environ),
+            pass_fds=(job.live_fd, job.ticket_fd),
+            start_new_session=True,
+            bufsize=0,
+        )
+    except OSError as error:
+        raise SubmissionError(f"the local backend cannot start {sys.executable}: {error.strerror}") from error
+    finally:
+        os.close(log)
+    with process:
+        _hand_over(process, job)
+
+
+def _hand_over(process: "subprocess.Popen[bytes]", job: Job) -> None:
+    assert process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
+    assert process.stdout is not None  # noqa: S101 - as above
+    try:
+        pid = int(process.stdout.readline())
+        events = open_events(job.pod)
+        append_event(events, "job_submitted", "PENDING", pid=pid, mark=start_mark(pid), limit=job.limit)
+        os.close(events)
+        rest = memoryview(job.to_bytes())
+        while rest:
+            rest = rest[os.write(process.stdin.fileno(), rest) :]
+    except (OSError, ValueError) as error:
+        said = (Path(job.pod) / LOG).read_text(errors="replace")
+        raise SubmissionError(f"the local backend's supervisor did not start: {said.strip() or error}") from error
+
+
+def _command() -> list[str]:
+    paths = (Path(__file__).parents[1], Path(kinetic_core.__file__).parents[1])
+    return [sys.executable, "-I", "-S", "-c", _BOOT, *dict.fromkeys(map(str, paths))]

@@ -1,0 +1,87 @@
+"""Places: where the local backend keeps what, and the settings it reads from the client's environment."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from kinetic_core.errors import ConfigError
+from kinetic_core.model.job import JobRef, JobSpec
+
+ENV_LIMIT: Final = "KINETIC_LOCAL_JOBS"
+_FILE: Final = "file://"
+
+
+@attrs.frozen(kw_only=True)
+class Places:
+    """The folders of one user. All are private."""
+
+    home: Path
+
+    @property
+    def state(self) -> Path:
+        """Return the folder that holds all others."""
+        return self.home / ".kinetic" / "local"
+
+    @property
+    def queue(self) -> Path:
+        """Return the folder of tickets and slots."""
+        return self.state / "queue"
+
+    @property
+    def live(self) -> Path:
+        """Return the folder with one locked file for each living job."""
+        return self.state / "live"
+
+    def live_file(self, job_id: str) -> Path:
+        """Return the file that the job's supervisor keeps locked while it lives."""
+        return self.live / job_id
+
+    def pod(self, spec: JobSpec) -> Path:
+        """Return the folder of the job's log and events: in the job's own folder where that is on this machine."""
+        if spec.job_url.startswith(_FILE):
+            return Path(spec.job_url.removeprefix(_FILE)) / "pod"
+        return self.state / spec.job_id
+
+    def reference(self, spec: JobSpec) -> JobRef:
+        """Return the pointer by which any process of this user finds the job again."""
+        details = {"pod": str(self.pod(spec)), "live": str(self.live_file(spec.job_id)), "machine": os.uname().nodename}
+        return JobRef(backend="local", job_id=spec.job_id, details=details)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and the folders above it, readable by this user alone; what exists stays as it is."""
+    for path in (*reversed(folder.parents), folder):
+        if not path.exists():
+            path.mkdir(mode=0o700, exist_ok=True)
+
+
+def job_limit(environ: Mapping[str, str]) -> int:
+    """Return how many jobs may run at once.
+
+    Raises:
+        ConfigError: `KINETIC_LOCAL_JOBS` is no whole number above 0.
+
+    >>> job_limit({"KINETIC_LOCAL_JOBS": "3"})
+    3
+    """
+    said = environ.get(ENV_LIMIT, "").strip()
+    if not said:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not said.isdecimal() or int(said) < 1:
+        raise ConfigError(f"{ENV_LIMIT} must be a whole number of 1 or more, got {said!r}")
+    return int(said)
+
+
+def temporary_folder(environ: Mapping[str, str]) -> str:
+    """Return the folder in which workspaces are made."""
+    said = environ.get("TMPDIR", "")
+    return said if said and Path(said).is_dir() else tempfile.gettempdir()
+
+
+def local_path(url: str) -> str:
+    """Return the path of a `file://` URL, and nothing for any other."""
+    return url.removeprefix(_FILE) if url.startswith(_FILE) else ""

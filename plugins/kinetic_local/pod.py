@@ -1,0 +1,62 @@
+"""A pod's folder: its log and the list of what happened to it, which is all the state a local job has."""
+
+import json
+import os
+import time
+from contextlib import suppress
+from typing import Any
+
+LOG = "log"
+EVENTS = "events.jsonl"
+CANCEL = "cancel"
+
+TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED")
+
+
+def append_event(descriptor: int, kind: str, status: str, reason: str = "", **details: str | float | None) -> None:
+    """Append one event in one write: a reader sees all of it or nothing.
+
+    Args:
+        descriptor: Of the pod's events file, opened for appending.
+        kind: As in `JobEvent`.
+        status: The job's status from now on.
+        reason: Why, in a few words for a person.
+        details: Flat facts.
+    """
+    record = {"kind": kind, "at_s": time.time(), "status": status, "reason": reason, "details": details}
+    os.write(descriptor, json.dumps(record).encode() + b"\n")
+
+
+def open_events(pod: str) -> int:
+    """Open the pod's events file for appending."""
+    return os.open(f"{pod}/{EVENTS}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def open_log(pod: str) -> int:
+    """Open the pod's log for appending: all who write to it add at its end."""
+    return os.open(f"{pod}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def read_events(pod: str) -> list[dict[str, Any]]:
+    """Return the events so far, in order; none when there is no such pod."""
+    try:
+        with open(f"{pod}/{EVENTS}", "rb") as stream:  # noqa: PTH123 - the supervisor loads no pathlib
+            lines = stream.read().splitlines(keepends=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    events: list[dict[str, Any]] = []
+    for line in lines:
+        with suppress(ValueError):
+            events.append(json.loads(line))
+    return events
+
+
+def request_cancel(pod: str) -> None:
+    """Note that the job is to be cancelled; the supervisor reads it when it is told to stop."""
+    with suppress(FileNotFoundError):
+        os.close(os.open(f"{pod}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def cancel_requested(pod: str) -> bool:
+    """Tell whether somebody asked for the job's end."""
+    return os.path.exists(f"{pod}/{CANCEL}")  # noqa: PTH110 - as above

@@ -1,0 +1,59 @@
+"""Preflight: what keeps a request from running on this machine, told before anything is uploaded."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kinetic_core.errors import ConfigError
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.request import RunOptions
+from kinetic_local.places import ENV_LIMIT, Places, job_limit
+
+
+def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what stands in the way, and what will be ignored.
+
+    Args:
+        options: Of the request.
+        places: Where the backend keeps its state.
+        environ: The client's environment.
+    """
+    if (options.storage or "").partition("://")[0] == "memory":
+        yield _error(
+            "store_process_local",
+            f"the store {options.storage!r} lives in this process only, so a job in another process cannot read it",
+            "use a file:// store, or none: the local backend has its own at file://~/.kinetic/store",
+        )
+    if options.debug:
+        yield _error("debug_unsupported", "the local backend cannot debug jobs yet", "run the function with f.local(…)")
+    if options.file_mounts:
+        yield _error("mounts_unsupported", "the local backend cannot mount files yet", "pass the files as kinetic.Data")
+    if options.container_image not in (None, "bundled"):
+        yield Finding(
+            code="container_image_ignored",
+            severity=Severity.INFO,
+            message=f"container_image={options.container_image!r} is ignored: a local job runs in this interpreter",
+        )
+    if not sys.executable:
+        yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
+    try:
+        job_limit(environ)
+    except ConfigError as error:
+        yield _error("job_limit_invalid", str(error), f"unset {ENV_LIMIT} to run one job a core")
+    if not _writable(places.state):
+        yield _error(
+            "home_unwritable",
+            f"the local backend keeps its state in {places.state}, which cannot be written",
+            "set HOME to a directory that you can write",
+        )
+
+
+def _error(code: str, message: str, remedy: str) -> Finding:
+    return Finding(code=code, severity=Severity.ERROR, message=message, remedy=remedy)
+
+
+def _writable(folder: Path) -> bool:
+    """Tell whether the folder exists, or could be made in the nearest folder that does, and be written."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)

@@ -1,0 +1,69 @@
+"""Processes: who descends from whom, and whether a process id still means the same process."""
+
+import os
+import signal
+from contextlib import suppress
+
+_PROC = "/proc"
+
+
+def start_mark(pid: int) -> str:
+    """Return a text that differs between two processes that had the same id; empty when there is none.
+
+    >>> start_mark(os.getpid()) == start_mark(os.getpid()) != ""
+    True
+    """
+    if os.path.isdir(f"{_PROC}/self"):  # noqa: PTH112 - pathlib would double the supervisor's start
+        fields = _stat_fields(str(pid))
+        return fields[19] if fields else ""
+    return _ps("-o", "lstart=", "-p", str(pid)).strip()
+
+
+def descendants(pid: int) -> tuple[int, ...]:
+    """Return the ids of all living descendants of a process, whatever group or session they moved to."""
+    children: dict[int, list[int]] = {}
+    for child, parent in _parents():
+        children.setdefault(parent, []).append(child)
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return tuple(found)
+
+
+def signal_all(group: int, pids: tuple[int, ...], number: signal.Signals) -> None:
+    """Send a signal to a process group and to further processes; those that are gone are no error."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _parents() -> list[tuple[int, int]]:
+    if not os.path.isdir(f"{_PROC}/self"):  # noqa: PTH112 - as above
+        rows = (line.split() for line in _ps("-axo", "pid=,ppid=").splitlines())
+        return [(int(row[0]), int(row[1])) for row in rows]
+    found = []
+    for name in os.listdir(_PROC):  # noqa: PTH208 - as above
+        fields = _stat_fields(name) if name.isdigit() else []
+        if fields and fields[0] != "Z":
+            found.append((int(name), int(fields[1])))
+    return found
+
+
+def _stat_fields(pid: str) -> list[str]:
+    """Return the fields after the command's name, which may itself hold spaces and parentheses."""
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as stream:  # noqa: PTH123 - as above
+            return stream.read().rpartition(b") ")[2].decode("ascii").split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _ps(*arguments: str) -> str:
+    import subprocess
+
+    return subprocess.run(["ps", *arguments], check=False, capture_output=True, text=True).stdout  # noqa: S607
