@@ -6,6 +6,7 @@ from typing import Any, Final
 
 MARKER: Final = "__data_ref__"
 ID_KEY: Final = "id"
+EMPTY_DIRS_KEY: Final = "empty_dirs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +23,12 @@ class Reference:
     hf_trust_remote_code: bool = False
     id: str = ""
     """Random, so that a user's own dict of the same shape is told apart."""
+    empty_dirs: tuple[str, ...] = ()
+    """Empty directories of a directory, relative to it: stores keep objects only."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dict that travels in the payload."""
-        return {
+        made: dict[str, Any] = {
             MARKER: True,
             "uri": self.uri,
             "is_dir": self.is_dir,
@@ -34,6 +37,9 @@ class Reference:
             "hf_trust_remote_code": self.hf_trust_remote_code,
             ID_KEY: self.id,
         }
+        if self.empty_dirs:
+            made[EMPTY_DIRS_KEY] = list(self.empty_dirs)
+        return made
 
 
 def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference | None:
@@ -61,4 +67,9 @@ def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference
         fuse=bool(value.get("fuse")),
         hf_trust_remote_code=bool(value.get("hf_trust_remote_code")),
         id=str(value.get(ID_KEY, "")),
+        empty_dirs=_texts(value.get(EMPTY_DIRS_KEY)),
     )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()
