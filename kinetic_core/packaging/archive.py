@@ -7,7 +7,7 @@ import tempfile
 import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import attrs
 
@@ -90,7 +90,7 @@ def write_archive(scan: Scan, plan: Plan, target: Path) -> Written:
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
     try:
-        status = os.stat(path)
+        status = path.stat()
     except OSError:
         return None
     return status.st_dev, status.st_ino
@@ -108,7 +108,7 @@ class _Output:
             descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent)
         except OSError as error:
             raise self._failed(error) from error
-        self._path = name
+        self._path = Path(name)
         self._stream = os.fdopen(descriptor, "wb", buffering=CHUNK_BYTES)
 
     def __enter__(self) -> Self:
@@ -137,7 +137,7 @@ class _Output:
     def finish(self) -> Artifact:
         try:
             self._stream.close()
-            os.replace(self._path, self.target)
+            self._path.replace(self.target)
         except OSError as error:
             raise self._failed(error) from error
         self._finished = True
@@ -154,11 +154,18 @@ class _Output:
         except OSError:
             pass
         finally:
-            os.unlink(self._path)
+            self._path.unlink()
 
     def _failed(self, error: OSError) -> PackagingError:
         message = f"the context archive {self.target} cannot be written: {error.strerror}."
         return PackagingError(f"{message} Make room and a writable directory for it (TMPDIR chooses another).")
+
+
+class _Reading(NamedTuple):
+    member: Member
+    is_torn: bool
+    """Whether the file changed between its opening and the end of reading."""
+    is_as_listed: bool
 
 
 @attrs.define(kw_only=True)
@@ -179,29 +186,28 @@ class _Writer:
         self._record(name, member)
 
     def add_file(self, entry: ScanEntry) -> None:
-        for is_last in (False, True):
-            mark = self.output.mark()
-            try:
-                member, unchanged, as_listed = self._read(entry)
-            except OSError as error:
+        mark = self.output.mark()
+        try:
+            reading = self._read(entry)
+            if reading.is_torn:
                 self.output.take_back(mark)
-                self._skip(entry.name, error)
-                return
-            if unchanged or is_last:
-                break
+                reading = self._read(entry)._replace(is_torn=True)
+        except OSError as error:
             self.output.take_back(mark)
-        self._record(entry.name, member)
-        if not (unchanged and as_listed and not is_last):
+            self._skip(entry.name, error)
+            return
+        self._record(entry.name, reading.member)
+        if reading.is_torn or not reading.is_as_listed:
             self._warn_changed(entry.name)
 
-    def _read(self, entry: ScanEntry) -> tuple[Member, bool, bool]:
+    def _read(self, entry: ScanEntry) -> "_Reading":
         with Source(entry.path) as source:
             member = Member(entry.name.encode(), source.status.st_mode, source.status.st_mtime)
             if source.status.st_size <= CHUNK_BYTES:
                 member = self._put(member, b"".join(source.chunks()))
             else:
                 member = self._stream(member, source)
-            return member, source.is_unchanged(), is_same(source.status, entry.stat)
+            return _Reading(member, not source.is_unchanged(), is_same(source.status, entry.stat))
 
     def _put(self, member: Member, data: bytes) -> Member:
         """Write an entry whose content is at hand."""

@@ -1,6 +1,5 @@
 """The dependency file that applies, and the requirements in it, normalised."""
 
-import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import attrs
 
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.presence import is_file
 from kinetic_core.packaging.relpath import absolute, same_directory
 from kinetic_core.packaging.requirements import Line, normalise, read_lines
 from kinetic_core.packaging.root import holds_git
@@ -48,7 +48,7 @@ def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) 
     git_met = False
     for directory in (entry, *entry.parents):
         git_met = git_met or holds_git(directory)
-        present = [name for name in (REQUIREMENTS_TXT, PYPROJECT_TOML) if os.path.isfile(directory / name)]
+        present = [name for name in (REQUIREMENTS_TXT, PYPROJECT_TOML) if is_file(directory / name)]
         if present:
             findings = _choice(directory, present, entry, git_met=git_met)
             return _read(directory / present[0], tuple(findings), remote=remote)
@@ -75,9 +75,7 @@ def _choice(directory: Path, present: list[str], entry: Path, *, git_met: bool) 
 def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool) -> Dependencies:
     try:
         content = path.read_bytes()
-        lines, found = read_lines(content), ()
-        if path.name == PYPROJECT_TOML:
-            lines, found = _declared(path, content)
+        lines, found = _declared(path, content) if path.name == PYPROJECT_TOML else (read_lines(content), ())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         unusable = Finding(

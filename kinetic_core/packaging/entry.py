@@ -1,7 +1,6 @@
 """The entry directory: where the file of the module that defines the function lies."""
 
 import functools
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final
 import attrs
 
 from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.presence import is_directory
 from kinetic_core.packaging.relpath import absolute
 
 # As many wrappers as the interpreter would call through; an object that answers to any attribute has no last one.
@@ -99,10 +99,10 @@ def _real_file(namespace: Mapping[str, Any]) -> str | None:
 
 def _is_pseudo(file: str) -> bool:
     """Tell whether a file name stands for typed-in code; the prompt of Python 3.13 names its own source instead."""
-    name = os.path.basename(file)
+    name = Path(file).name
     return (name.startswith("<") and name.endswith(">")) or Path(file).parts[-2:] == ("_pyrepl", "__main__.py")
 
 
 def _directory(path: Path) -> Path:
     """Return the directory that holds the file; for a module inside a zip archive, the one that holds the archive."""
-    return next((parent for parent in path.parents if os.path.isdir(parent)), path.parent)
+    return next((parent for parent in path.parents if is_directory(parent)), path.parent)

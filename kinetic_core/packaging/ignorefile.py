@@ -1,6 +1,5 @@
 """`.kineticignore`: one `fnmatch` pattern a line, at the package root only."""
 
-import os
 import re
 import stat
 from pathlib import Path
@@ -29,7 +28,7 @@ def read_ignore_file(root: Path) -> tuple[tuple[ExcludeRule, ...], tuple[Finding
     path = root / IGNORE_FILE_NAME
     try:
         # Opening a FIFO would hang.
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):
             return (), (_unusable(path, "it is no regular file"),)
         content = path.read_bytes()
     except FileNotFoundError:

@@ -2,12 +2,13 @@
 
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.model.package import PackageRoot
 from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.presence import is_directory, is_file
 from kinetic_core.packaging.relpath import absolute, spellings
 from kinetic_core.packaging.rules import ALWAYS_NAMES, default_rules
 from kinetic_core.wire.plan import Plan
@@ -53,21 +54,29 @@ def absent_names(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def _sys_path(root: Path, surroundings: Surroundings, absent: frozenset[str]) -> Iterator[str]:
-    for entry in surroundings.sys_path:
-        # Other tools put paths and import hooks there.
+    # The interpreter promises texts; other tools put paths and import hooks there too.
+    entries: Iterable[object] = surroundings.sys_path
+    for entry in entries:
         if not isinstance(entry, str):
             continue
         path = absolute(entry, surroundings.cwd)
         ways = spellings(path, root)
-        if not ways or any(INSTALLED & _parts(rel) for rel in ways) or not _is_importable(path):
+        if not ways or _is_installed(path, root, ways) or not _is_importable(path):
             continue
         rel = next((rel for rel in ways if not absent & _parts(rel)), None)
         if rel is not None:
             yield rel
 
 
+def _is_installed(path: Path, root: Path, ways: tuple[str, ...]) -> bool:
+    """Tell whether the entry holds installed packages, under its own name or that of a link's target."""
+    real = Path(os.path.realpath(path))
+    target = () if real.is_relative_to(os.path.realpath(root)) else real.parts
+    return any(INSTALLED & _parts(rel) for rel in ways) or not INSTALLED.isdisjoint(target)
+
+
 def _is_importable(path: Path) -> bool:
-    return os.path.isdir(path) or (os.path.isfile(path) and zipfile.is_zipfile(path))
+    return is_directory(path) or (is_file(path) and zipfile.is_zipfile(path))
 
 
 def _shipped_spelling(path: Path, root: Path, absent: frozenset[str]) -> str | None:

@@ -16,9 +16,9 @@ def absolute(path: Path | str, cwd: Path) -> Path:
     >>> absolute("src/../lib", Path("/p"))
     PosixPath('/p/lib')
     """
-    joined = os.path.join(cwd, path)
+    joined = cwd / path
     lexical = os.path.normpath(joined)
-    if os.pardir in joined.split(os.sep) and os.path.realpath(lexical) != os.path.realpath(joined):
+    if os.pardir in joined.parts and os.path.realpath(lexical) != os.path.realpath(joined):
         return Path(os.path.realpath(joined))
     return Path(lexical)
 

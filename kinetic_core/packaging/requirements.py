@@ -91,7 +91,7 @@ def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str
         One requirement or option a line, without comments; and what is to be said about them.
 
     >>> normalise(Path("r.txt"), read_lines(b"numpy>=2\njax[tpu]\n"), remote=True)[0]
-    'numpy>=2\\n'
+    'numpy>=2\n'
     """
     kept: list[str] = []
     findings: list[Finding] = []

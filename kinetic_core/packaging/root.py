@@ -1,6 +1,5 @@
 """The package root: the directory whose tree ships. Pure; it looks at nothing but what `stat` tells."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.package import PackageRoot
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.entry import Entry, entry_of
+from kinetic_core.packaging.presence import exists, is_directory, is_file
 from kinetic_core.packaging.relpath import absolute, relative, same_directory
 
 ENV_PACKAGE_ROOT: Final = "KINETIC_PACKAGE_ROOT"
@@ -37,7 +37,7 @@ def find_root(function: object, surroundings: Surroundings) -> PackageRoot:
     raw = surroundings.environ.get(ENV_PACKAGE_ROOT, "")
     if raw:
         path = _override(raw, entry, surroundings)
-        step, reason, trail = "override", f"{ENV_PACKAGE_ROOT}={raw} says so", (f"{path}: {ENV_PACKAGE_ROOT}={raw}",)
+        step, reason, trail = "override", f"{ENV_PACKAGE_ROOT}={raw} says so", [f"{path}: {ENV_PACKAGE_ROOT}={raw}"]
     else:
         path, step, reason, trail = _walk(entry, surroundings.home)
     return PackageRoot(
@@ -54,7 +54,7 @@ def _override(raw: str, entry: Entry, surroundings: Surroundings) -> Path:
     resolved = absolute(_expanded(raw, surroundings.home), surroundings.cwd)
     what = f"{ENV_PACKAGE_ROOT}={raw!r} (resolved: {resolved})"
     advice = f"Set it to a directory that holds the entry directory {entry.directory}, or unset it."
-    if not os.path.isdir(resolved):
+    if not is_directory(resolved):
         raise PackagingError(f"{what} is no existing directory, so there is no tree to ship. {advice}")
     if relative(entry.directory, resolved) is None:
         message = f"{what} does not hold the entry directory {entry.directory}, so the function's code would not ship."
@@ -78,26 +78,26 @@ def _home_of(user: str) -> str | None:
         return None
 
 
-def _walk(entry: Entry, home: Path) -> tuple[Path, str, str, tuple[str, ...]]:
+def _walk(entry: Entry, home: Path) -> tuple[Path, str, str, list[str]]:
     base, trail = _escape_package(entry.directory, home)
     for directory in (base, *base.parents):
         stop = _stop(directory, home)
         marker = next(_markers(directory), None)
         if marker is not None and (stop is None or directory == base):
             trail.append(f"{directory}: holds {marker}")
-            return directory, "marker", f"it is the nearest directory that holds a marker ({marker})", tuple(trail)
+            return directory, "marker", f"it is the nearest directory that holds a marker ({marker})", trail
         if stop is not None:
             trail.append(f"{directory}: {stop}, the walk stops here")
             break
         trail.append(f"{directory}: no marker")
     if base != entry.directory:
-        return base, "package", "no marker was found; it holds the function's top-level package", tuple(trail)
-    return base, "entry", "no marker was found; it holds the function's file", tuple(trail)
+        return base, "package", "no marker was found; it holds the function's top-level package", trail
+    return base, "entry", "no marker was found; it holds the function's file", trail
 
 
 def _escape_package(directory: Path, home: Path) -> tuple[Path, list[str]]:
     trail = []
-    while os.path.isfile(directory / "__init__.py") and _stop(directory, home) is None:
+    while is_file(directory / "__init__.py") and _stop(directory, home) is None:
         trail.append(f"{directory}: part of a package")
         directory = directory.parent
     return directory, trail
@@ -112,7 +112,7 @@ def _stop(directory: Path, home: Path) -> str | None:
 
 
 def _markers(directory: Path) -> Iterator[str]:
-    yield from (name for name in MARKER_FILES if os.path.isfile(directory / name))
+    yield from (name for name in MARKER_FILES if is_file(directory / name))
     if holds_git(directory):
         yield GIT
 
@@ -123,7 +123,7 @@ def holds_git(directory: Path) -> bool:
     >>> holds_git(Path("/nowhere"))
     False
     """
-    return os.path.exists(directory / GIT)
+    return exists(directory / GIT)
 
 
 def _findings(entry: Entry, root: Path, home: Path) -> Iterator[Finding]:

@@ -31,16 +31,13 @@ DEFAULT_NAMES: Final = (
     ".ipynb_checkpoints",
     ".DS_Store",
 )
+ALWAYS_RULES: Final = tuple(
+    ExcludeRule(pattern=name, kind="name", directories_only=True, source=ALWAYS) for name in ALWAYS_NAMES
+)
+"""What nothing turns off: directories at any depth."""
+DEFAULT_RULES: Final = tuple(ExcludeRule(pattern=name, kind="name", source=DEFAULT) for name in DEFAULT_NAMES)
+"""What `KINETIC_NO_DEFAULT_EXCLUDES` turns off: files or directories at any depth."""
 _MAGIC: Final = frozenset("*?[")
-
-
-def always_rules() -> tuple[ExcludeRule, ...]:
-    """Return the rules that nothing turns off: directories at any depth.
-
-    >>> [rule.pattern for rule in always_rules()]
-    ['.git', '__pycache__']
-    """
-    return tuple(ExcludeRule(pattern=name, kind="name", directories_only=True, source=ALWAYS) for name in ALWAYS_NAMES)
 
 
 def default_rules(environ: Mapping[str, str]) -> tuple[ExcludeRule, ...]:
@@ -52,9 +49,7 @@ def default_rules(environ: Mapping[str, str]) -> tuple[ExcludeRule, ...]:
     >>> len(default_rules({})), len(default_rules({"KINETIC_NO_DEFAULT_EXCLUDES": "1"}))
     (9, 0)
     """
-    if environ.get(ENV_NO_DEFAULT_EXCLUDES) == "1":
-        return ()
-    return tuple(ExcludeRule(pattern=name, kind="name", source=DEFAULT) for name in DEFAULT_NAMES)
+    return () if environ.get(ENV_NO_DEFAULT_EXCLUDES) == "1" else DEFAULT_RULES
 
 
 def builtin_rules(environ: Mapping[str, str]) -> tuple[ExcludeRule, ...]:
@@ -63,7 +58,7 @@ def builtin_rules(environ: Mapping[str, str]) -> tuple[ExcludeRule, ...]:
     >>> {rule.source for rule in builtin_rules({"KINETIC_NO_DEFAULT_EXCLUDES": "true"})} == {"always", "default"}
     True
     """
-    return always_rules() + default_rules(environ)
+    return ALWAYS_RULES + default_rules(environ)
 
 
 def data_rules(root: Path, paths: Iterable[Path]) -> tuple[ExcludeRule, ...]:

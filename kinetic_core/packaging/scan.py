@@ -2,6 +2,7 @@
 
 import heapq
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -19,6 +20,7 @@ from kinetic_core.packaging.printable import printable
 from kinetic_core.packaging.rules import DATA, RuleSet
 from kinetic_core.wire.names import PLAN_PATH
 
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
 _PLAN_DIRECTORY: Final = PLAN_PATH.partition("/")[0]
 
 Identity = tuple[int, int]
@@ -105,7 +107,7 @@ def _identities(paths: Collection[Path]) -> frozenset[Identity]:
     found = set()
     for path in paths:
         try:
-            found.add(_identity(os.stat(path)))
+            found.add(_identity(path.stat()))
         except OSError:
             continue
     return frozenset(found)
@@ -118,7 +120,7 @@ def _data_identities(root: Path, rules: RuleSet) -> dict[Identity, tuple[str, Ex
         if rule.source == DATA and rule.kind == "path":
             path = os.path.realpath(root / rule.pattern)
             try:
-                found.setdefault(_identity(os.stat(path)), (path, rule))
+                found.setdefault(_identity(Path(path).stat()), (path, rule))
             except OSError:
                 continue
     return found
@@ -150,7 +152,7 @@ class _Walk:
         real = Path(os.path.realpath(root))
         self.parents = _identities([real, *real.parents, *root.parents])
         top = os.fspath(root)
-        self._list("", top, os.stat(top))
+        self._list("", top, root.stat())
         self._descend()
         while self.links:
             _, _, rel, path, status = heapq.heappop(self.links)
@@ -195,7 +197,7 @@ class _Walk:
             self._reserve(rel)
             return
         try:
-            status = os.stat(entry.path) if is_link else entry.stat(follow_symlinks=False)
+            status = entry.stat(follow_symlinks=is_link)
         except OSError as error:
             code, reason = (
                 ("broken_link", "the link leads nowhere") if is_link else ("unreadable", error.strerror or "")
@@ -207,8 +209,8 @@ class _Walk:
             return
         if (hit := self.data.get(identity)) is not None and os.path.realpath(entry.path) == hit[0]:
             self._exclude(rel, hit[1], is_dir=is_dir)
-        elif not _is_encodable(entry.name):
-            self._skip(f"{rel}/" if is_dir else rel, "name_undecodable", "its name is not valid UTF-8")
+        elif (unfit := _unfit_name(rel, entry.name)) is not None:
+            self._skip(f"{rel}/" if is_dir else rel, *unfit)
         elif stat.S_ISDIR(status.st_mode):
             self._defer(rel, entry.path, status, is_link=is_link)
         elif stat.S_ISREG(status.st_mode):
@@ -280,12 +282,16 @@ def _is_directory(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _is_encodable(name: str) -> bool:
+def _unfit_name(rel: str, name: str) -> tuple[str, str] | None:
+    """Return code and reason when no archive can hold a name, or when the runner would refuse the archive for it."""
     try:
         name.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return "name_undecodable", "its name is not valid UTF-8"
+    climbs = "\\" in name and (rel[0] == "\\" or ".." in name.split("\\"))
+    if climbs or _DRIVE.match(rel):
+        return "name_unsafe", "where a backslash or a drive letter has a meaning, its name leads out of the workspace"
+    return None
 
 
 def _is_reserved(rel: str, *, is_dir: bool) -> bool:

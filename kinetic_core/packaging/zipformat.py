@@ -69,10 +69,10 @@ def dos_time(mtime: float) -> tuple[int, int]:
 
 
 def local_header(member: Member) -> bytes:
-    """Return what stands before the content of an entry, its name included.
+    r"""Return what stands before the content of an entry, its name included.
 
     >>> local_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
-    b'PK\\x03\\x04'
+    b'PK\x03\x04'
     """
     date, clock = dos_time(member.mtime)
     crc, compressed, size = member.crc, member.compressed_bytes, member.size_bytes
@@ -100,10 +100,10 @@ def descriptor(member: Member) -> bytes:
 
 
 def central_header(member: Member) -> bytes:
-    """Return an entry's record in the directory at the end of the archive.
+    r"""Return an entry's record in the directory at the end of the archive.
 
     >>> central_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
-    b'PK\\x01\\x02'
+    b'PK\x01\x02'
     """
     date, clock = dos_time(member.mtime)
     numbers = (member.size_bytes, member.compressed_bytes, member.offset)
@@ -128,8 +128,8 @@ def end_of_archive(*, entries: int, offset: int, size_bytes: int) -> bytes:
         offset: Where the central directory starts.
         size_bytes: Its length.
 
-    >>> len(end_of_archive(entries=3, offset=0, size_bytes=0)), len(end_of_archive(entries=70000, offset=0, size_bytes=0))
-    (22, 98)
+    >>> [len(end_of_archive(entries=entries, offset=0, size_bytes=0)) for entries in (3, 70_000)]
+    [22, 98]
     """
     wide = b""
     if entries >= LIMIT_16 or offset >= LIMIT_32 or size_bytes >= LIMIT_32:
