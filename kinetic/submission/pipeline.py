@@ -136,15 +136,16 @@ def _request(
     surroundings = settings.surroundings()
     apply_environment(settings.variable(surroundings.environ, settings.ENV_LOG_LEVEL))
     resolved = settings.resolve(options, surroundings).options
+    plain: Callable[..., Any] = function
     if isinstance(function, MethodType):
-        function, args = function.__func__, (function.__self__, *args)
+        plain, args = function.__func__, (function.__self__, *args)
     request = RunRequest(
         job_id=f"job-{secrets.token_hex(4)}",
-        function=function,
+        function=plain,
         args=args,
         kwargs=kwargs,
         options=resolved,
-        name=safe_name(function),
+        name=safe_name(plain),
         surroundings=surroundings,
     )
     return request, resolved.storage is not None

@@ -1,6 +1,7 @@
 """Packaging a request: the core's steps in order, fed with what plugins add."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,28 @@ import attrs
 
 from kinetic._version import __version__
 from kinetic.jobs.connection import Connection
+from kinetic.submission.references import References
 from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
-from kinetic_core.plugin import BackendDriver, Reference, ReferenceHandler, ReferenceType, Storage
+from kinetic_core.packaging.archive import Written, write_archive
+from kinetic_core.packaging.call import Call
+from kinetic_core.packaging.capture import Captured, capture
+from kinetic_core.packaging.dependencies import Dependencies, find_dependencies
+from kinetic_core.packaging.ignorefile import read_ignore_file
+from kinetic_core.packaging.layout import make_plan
+from kinetic_core.packaging.modules import first_party_modules
+from kinetic_core.packaging.pickling import WrittenPayload, write_payload
+from kinetic_core.packaging.root import find_root
+from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
+from kinetic_core.packaging.scan import Scan, scan
+from kinetic_core.plugin import BackendDriver, Reference, ReferenceHandler, Storage
 from kinetic_core.wire import names
+from kinetic_core.wire.digest import sha256_of_file
+from kinetic_core.wire.plan import Plan
+
+_OURS = ("kinetic", "kinetic_core", "kinetic_runner")
 
 
 @attrs.frozen(kw_only=True)
@@ -21,11 +38,138 @@ class Prepared:
     """A package, and what has to be staged beside it."""
 
     package: Package
-    data: tuple[tuple[ReferenceHandler, Any], ...]
+    data: Sequence[tuple[ReferenceHandler, Any]]
     """Objects whose content travels apart, each once."""
     volumes: tuple[Reference, ...]
     output_dir: str
     """URL, or empty when there is no store yet."""
+
+
+def prepare(
+    request: RunRequest,
+    connection: Connection,
+    driver: BackendDriver | None,
+    store: Storage | None,
+    directory: Path,
+) -> Prepared:
+    """Package a request into a directory, uploading nothing; a failure leaves none of its files there.
+
+    Args:
+        request: With every option settled.
+        connection: For the plugins.
+        driver: Of the backend, where one was chosen.
+        store: Where `Data` will lie; `None` when nothing is to be submitted.
+        directory: Where the artifacts are written.
+    """
+    steps = _Preparation(request=request, connection=connection, driver=driver, store=store, directory=directory)
+    try:
+        return steps.run()
+    except BaseException:
+        for path in steps.written:
+            path.unlink(missing_ok=True)
+        raise
+
+
+@attrs.define(kw_only=True)
+class _Preparation:
+    """One packaging; lives no longer than `prepare`."""
+
+    request: RunRequest
+    connection: Connection
+    driver: BackendDriver | None
+    store: Storage | None
+    directory: Path
+    written: list[Path] = attrs.field(factory=list, init=False)
+
+    def run(self) -> Prepared:
+        request = self.request
+        root = find_root(request.function, request.surroundings)
+        references = References.of(request, self.connection, self.store.url if self.store else None)
+        scanned, findings = self._scan(root, references)
+        extensions = self.connection.host.plan_entries(root.path, request)
+        plan = make_plan(root, request.surroundings, excluded=scanned.excluded_counts, extensions=extensions)
+        captured = capture(request.options.capture_env_vars, request.surroundings.environ)
+        output_dir = self._output_dir()
+        payload = self._payload(root, plan, references, captured, output_dir)
+        archived = self._archive(scanned, plan)
+        dependencies = find_dependencies(
+            root.entry, request.surroundings, remote=self.driver is not None and self.driver.remote
+        )
+        package = Package(
+            root=root,
+            plan=plan.to_json(),
+            context=archived.artifact,
+            payload=payload.artifact,
+            requirements=self._requirements(dependencies),
+            dependency_file=dependencies.path,
+            manifest=archived.manifest,
+            references=references.made,
+            modules_by_value=payload.modules_by_value,
+            environment_names=captured.names,
+            payload_components=payload.components,
+            findings=(
+                *root.findings,
+                *findings,
+                *references.findings,
+                *scanned.findings,
+                *captured.findings,
+                *archived.findings,
+                *dependencies.findings,
+            ),
+        )
+        inspected = self.connection.host.inspect_package(package, request)
+        package = attrs.evolve(package, findings=(*package.findings, *inspected))
+        return Prepared(package=package, data=references.data, volumes=references.volumes, output_dir=output_dir)
+
+    def _scan(self, root: PackageRoot, references: References) -> tuple[Scan, tuple[Finding, ...]]:
+        ignored, findings = read_ignore_file(root.path)
+        rules = (
+            *ALWAYS_RULES,
+            *self.connection.host.exclude_rules(root.path, self.request),
+            *data_rules(root.path, references.local_paths),
+            *ignored,
+        )
+        return scan(root.path, RuleSet.compile(rules), avoid=(self.directory,)), findings
+
+    def _output_dir(self) -> str:
+        if self.request.options.output_dir is not None:
+            return self.request.options.output_dir
+        return f"{self.store.url}/outputs/{self.request.job_id}" if self.store is not None else ""
+
+    def _payload(
+        self, root: PackageRoot, plan: Plan, references: References, captured: Captured, output_dir: str
+    ) -> WrittenPayload:
+        own = {*_OURS, *(info.module.partition(".")[0] for info in self.connection.host.plugins())}
+        first_party = first_party_modules(root.path, self.request.surroundings, dict(sys.modules), own_packages=own)
+        env_vars = {**captured.values, **({names.ENV_OUTPUT_DIR: output_dir} if output_dir else {})}
+        call = Call(
+            function=references.function,
+            args=references.args,
+            kwargs=references.kwargs,
+            env_vars=env_vars,
+            data_ref_ids=references.ids,
+            volumes=tuple(reference.to_dict() for reference in references.volumes),
+            working_dir=str(self.request.surroundings.cwd),
+            plan=plan,
+            kinetic_version=__version__,
+        )
+        target = self._target(names.PAYLOAD_FILE)
+        return write_payload(call, target, first_party=first_party, own_packages=own)
+
+    def _archive(self, scanned: Scan, plan: Plan) -> Written:
+        return write_archive(scanned, plan, self._target(names.CONTEXT_FILE))
+
+    def _requirements(self, dependencies: Dependencies) -> Artifact | None:
+        if self.request.options.container_image != "prebuilt" or dependencies.requirements is None:
+            return None
+        target = self._target(names.REQUIREMENTS_FILE)
+        target.write_text(dependencies.requirements, encoding="utf-8")
+        return Artifact(path=target, size_bytes=target.stat().st_size, sha256=sha256_of_file(target))
+
+    def _target(self, name: str) -> Path:
+        target = self.directory / name
+        self.written.append(target)
+        return target
 
 
 def read_secrets(request: RunRequest) -> dict[str, str]:
