@@ -11,6 +11,7 @@ from tests.architecture.source import ROOT, imported_names, module_name, parse, 
 CORE = python_files(ROOT / "kinetic_core")
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 CONTAINERS = {"dict", "list", "set", "defaultdict", "deque", "OrderedDict", "Counter", "WeakKeyDictionary"}
+DATA = "kinetic_core.references.data"  # `Data("~/x")` means the home of whoever writes it, there and then
 
 
 def reads_of_the_environment(tree: ast.AST) -> Iterator[int]:
@@ -49,7 +50,8 @@ def module_state(tree: ast.Module) -> Iterator[int]:
 @pytest.mark.parametrize("path", CORE, ids=module_name)
 def test_the_core_reads_no_environment_and_no_home(path: Path) -> None:
     tree = parse(path)
-    assert [*reads_of_the_environment(tree), *reads_of_the_home(tree)] == []
+    assert list(reads_of_the_environment(tree)) == []
+    assert list(reads_of_the_home(tree)) == [] or module_name(path) == DATA
 
 
 @pytest.mark.parametrize("path", CORE, ids=module_name)
