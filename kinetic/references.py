@@ -1,0 +1,150 @@
+"""How `Data` travels: its content lies in the store's cache once, however many jobs use it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from kinetic_core.errors import ObjectNotFoundError, PackagingError
+from kinetic_core.plugin import DriverContext, Reference, Storage
+from kinetic_core.references.data import Data
+from kinetic_core.references.hashing import digest_of, tree_entries
+
+_CACHE: Final = "cache"
+_UNSTAGED: Final = "cache:"
+
+
+@attrs.frozen(kw_only=True)
+class _Content:
+    """What a `Data` puts into the store."""
+
+    folder: str
+    """Key of the folder that holds it, named by its hash."""
+    files: Mapping[str, Path]
+    """Local files by their keys."""
+    size_bytes: int
+    empty_dirs: tuple[str, ...] = ()
+
+    @property
+    def inventory(self) -> bytes:
+        """The marker's content: what a listing of the folder must add up to."""
+        return _inventory(len(self.files), self.size_bytes)
+
+    @property
+    def marker(self) -> str:
+        """Key of the object that says that all files are there; it is written last and removed first."""
+        return f"{self.folder}.complete"
+
+
+class DataHandler:
+    """Turns `Data` into references, and puts local content into the store.
+
+    Content is addressed by its hash, so two who upload the same at once write the same bytes, each object
+    whole; the completion marker, written last, makes it count.
+    """
+
+    def __init__(self, context: DriverContext) -> None:
+        """Open the handler."""
+        self._log = context.log
+
+    def local_path(self, value: Data) -> Path | None:
+        """Return the local path of the data, which the archive then leaves out; `None` for a URL."""
+        return None if value.is_remote else Path(value.path)
+
+    def reference(self, value: Data, *, store_url: str | None) -> Reference:
+        """Return the reference, uploading nothing; a URL passes through unchanged.
+
+        Args:
+            value: The data.
+            store_url: The store in which `stage` will put it; `None` names it by content alone.
+        """
+        if value.is_remote:
+            return _reference(value, value.path)
+        if store_url is None:
+            return _reference(value, f"{_UNSTAGED}{value.content_hash()}", _content(value).empty_dirs)
+        content = _content(value)
+        key = f"{content.folder}/" if value.is_dir else next(iter(content.files))
+        return _reference(value, f"{store_url}/{key}", content.empty_dirs)
+
+    def stage(self, value: Data, storage: Storage) -> bool:
+        """Make sure that the content lies in the store; tell whether this call uploaded it.
+
+        Raises:
+            PackagingError: The data changed since its hash was taken.
+            StorageError: The store failed.
+        """
+        if value.is_remote:
+            return False
+        content = _content(value)
+        if _is_complete(storage, content):
+            self._log.debug("data_found", path=value.path, sha256=value.content_hash())
+            return False
+        _upload(storage, content)
+        if digest_of(Path(value.path)).sha256 != value.content_hash():
+            storage.delete_prefix(content.folder)
+            raise PackagingError(
+                f"{value!r} changed after its content was hashed, so what was uploaded is not what was asked for:"
+                " make a new Data once nobody writes to it"
+            )
+        storage.put_bytes(content.inventory, content.marker)
+        self._log.info("data_uploaded", path=value.path, files=len(content.files), size_bytes=value.size_bytes)
+        return True
+
+    def unstage(self, value: Data, storage: Storage) -> None:
+        """Remove from the store what `stage` uploaded for a submission that failed."""
+        if not value.is_remote:
+            content = _content(value)
+            storage.delete_prefix(content.marker)
+            storage.delete_prefix(content.folder)
+
+
+def _reference(value: Data, uri: str, empty_dirs: tuple[str, ...] = ()) -> Reference:
+    return Reference(
+        uri=uri,
+        is_dir=value.is_dir,
+        fuse=value.fuse,
+        hf_trust_remote_code=value.hf_trust_remote_code,
+        empty_dirs=empty_dirs,
+    )
+
+
+def _content(value: Data) -> _Content:
+    folder = f"{_CACHE}/{value.content_hash()}"
+    path = Path(value.path)
+    if not value.is_dir:
+        return _Content(folder=folder, files={f"{folder}/{path.name}": path}, size_bytes=value.size_bytes)
+    entries = tuple(tree_entries(path))
+    return _Content(
+        folder=folder,
+        files={f"{folder}/{entry.name}": entry.path for entry in entries if not entry.is_dir},
+        size_bytes=value.size_bytes,
+        empty_dirs=tuple(entry.name for entry in entries if entry.is_dir),
+    )
+
+
+def _inventory(files: int, size_bytes: int) -> bytes:
+    return json.dumps({"format": 1, "files": files, "size_bytes": size_bytes}).encode()
+
+
+def _is_complete(storage: Storage, content: _Content) -> bool:
+    """Tell whether all was uploaded and is still there; a bucket's life-cycle rules may have removed some.
+
+    It costs one small object and one listing; nothing is downloaded.
+    """
+    try:
+        marker = storage.get_bytes(content.marker)
+    except ObjectNotFoundError:
+        return False
+    sizes = [found.size_bytes for found in storage.list(content.folder)]
+    return marker == content.inventory == _inventory(len(sizes), sum(sizes))
+
+
+def _upload(storage: Storage, content: _Content) -> None:
+    # Somebody else's upload that failed may have left what does not belong to this content.
+    for found in tuple(storage.list(content.folder)):
+        if found.key not in content.files:
+            storage.delete_prefix(found.key)
+    for key, path in content.files.items():
+        storage.put_file(path, key)
