@@ -1,4 +1,8 @@
-"""Keys of the payload: the pickled dict that carries the call."""
+"""Keys of the payload: the pickled dict that carries the call.
+
+The client writes the fingerprint twice: first without `distributions`, so that it is found at the start of a file
+that does not unpickle, and again as the last item, with the distributions that the items between refer to.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -12,6 +16,10 @@ DATA_REF_IDS: Final = "data_ref_ids"
 CLIENT_FINGERPRINT: Final = "client_fingerprint"
 VOLUMES: Final = "volumes"
 WORKING_DIR: Final = "working_dir"
+MODULES_BY_VALUE: Final = "modules_by_value"
+"""Sorted names of the modules whose code travels in the payload."""
+MODULE_UPDATES: Final = "module_updates"
+"""Loading this item completes modules that travel by value; its value is of no use."""
 
 REQUIRED: Final = (FUNC, ARGS, KWARGS)
 

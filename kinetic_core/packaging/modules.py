@@ -1,0 +1,106 @@
+"""First-party modules: those whose code travels by value, because it lies in the project."""
+
+import importlib.machinery
+import os
+import sys
+import sysconfig
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.rules import ALWAYS_NAMES, DEFAULT_NAMES
+
+_INSTALLED_NAMES: Final = frozenset(("site-packages", "dist-packages"))
+# What lies there is not the project's, also when the user has the default exclusions turned off.
+_FOREIGN_NAMES: Final = frozenset((*ALWAYS_NAMES, *DEFAULT_NAMES))
+_MAIN_NAMES: Final = frozenset(("__main__", "__mp_main__"))
+
+
+def installed_directories() -> tuple[str, ...]:
+    """Return the directories of this interpreter whose content is installed, wherever the project lies."""
+    paths = sysconfig.get_paths()
+    candidates = (sys.prefix, sys.exec_prefix, sys.base_prefix, paths["stdlib"], paths["platstdlib"])
+    return tuple(dict.fromkeys(candidates))
+
+
+def first_party_modules(
+    root: Path,
+    surroundings: Surroundings,
+    modules: Mapping[str, ModuleType],
+    *,
+    own_packages: Collection[str],
+    installed: Collection[str] | None = None,
+) -> dict[str, ModuleType]:
+    """Return the modules whose file lies under the root and is not installed there; sorted by name.
+
+    Args:
+        root: The package root; also recognised through a link.
+        surroundings: Of the process; a relative `__file__` counts from its working directory.
+        modules: Usually a copy of `sys.modules`, made before, as other threads import.
+        own_packages: Top-level packages of this distribution and of its plugins, which never count,
+            even from a checkout.
+        installed: Directories whose content is installed; `None` for those of this interpreter. One that holds
+            the root (a project below `/usr`) does not count.
+    """
+    chosen = _Chooser(root, surroundings.cwd, installed_directories() if installed is None else installed)
+    found: dict[str, ModuleType] = {}
+    for name, module in sorted(modules.items()):
+        if name in _MAIN_NAMES or name.partition(".")[0] in own_packages or not isinstance(module, ModuleType):
+            continue
+        location = _location(module)
+        if location is not None and chosen.covers(location):
+            found[name] = module
+    return found
+
+
+def _location(module: ModuleType) -> str | None:
+    """Return the module's file, or the directory of a namespace package."""
+    # Around any __getattribute__: looking at a lazy module must not load it.
+    namespace: Mapping[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    file = namespace.get("__file__")
+    if isinstance(file, str) and file:
+        return None if file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)) else file
+    try:
+        portions = [portion for portion in namespace.get("__path__") or () if isinstance(portion, str)]
+    except Exception:  # noqa: BLE001 - a path object of somebody's importer
+        return None
+    return f"{portions[0]}/__init__.py" if portions else None
+
+
+class _Chooser:
+    """Decides by location, asking the file system once a directory."""
+
+    def __init__(self, root: Path, cwd: Path, installed: Collection[str]) -> None:
+        self._cwd = str(cwd)
+        self._roots = tuple(dict.fromkeys((os.path.normpath(root), os.path.realpath(root))))
+        spellings = {spelled for path in installed for spelled in (os.path.normpath(path), os.path.realpath(path))}
+        self._installed = tuple(path for path in spellings if not any(_is_below(root, path) for root in self._roots))
+        self._known: dict[str, bool] = {}
+
+    def covers(self, file: str) -> bool:
+        # Plain text operations: this is asked for every module of the process.
+        directory = os.path.dirname(os.path.normpath(os.path.join(self._cwd, file)))
+        covered = self._known.get(directory)
+        if covered is None:
+            covered = self._known[directory] = self._covers_directory(directory)
+        return covered
+
+    def _covers_directory(self, directory: str) -> bool:
+        spellings = {directory, os.path.realpath(directory)}
+        if not any(_is_below(spelling, root) for spelling in spellings for root in self._roots):
+            return False
+        return not any(self._is_foreign(spelling) for spelling in spellings)
+
+    def _is_foreign(self, directory: str) -> bool:
+        if not _INSTALLED_NAMES.isdisjoint(Path(directory).parts):
+            return True
+        if any(_is_below(directory, path) for path in self._installed):
+            return True
+        inside = next((directory[len(root) :] for root in self._roots if _is_below(directory, root)), "")
+        return not _FOREIGN_NAMES.isdisjoint(Path(inside).parts)
+
+
+def _is_below(path: str, parent: str) -> bool:
+    return path == parent or path.startswith(parent.rstrip(os.sep) + os.sep)

@@ -1,0 +1,368 @@
+"""Writing the payload: the call, with the project's own code by value, straight into a file."""
+
+import functools
+import itertools
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, Final, TypeVar
+
+import attrs
+import cloudpickle
+
+# Private, and unavoidable: whether a class or type variable travels by value is otherwise decided by a registry
+# of the whole process, by name prefix and for every thread. A test watches over what is used of them.
+from cloudpickle.cloudpickle import _decompose_typevar, _dynamic_class_reduce, _make_typevar
+
+from kinetic_core.errors import PackagingError
+from kinetic_core.model.package import Artifact, PayloadComponent
+from kinetic_core.packaging.annotations import portable_annotations
+from kinetic_core.packaging.bisection import explain
+from kinetic_core.packaging.call import Call, function_label, global_label, surroundings_of
+from kinetic_core.packaging.distributions import distribution_versions
+from kinetic_core.packaging.reach import module_reads
+from kinetic_core.packaging.standin import standin_getattr
+from kinetic_core.packaging.weighing import Scale
+from kinetic_core.wire import names, payload
+from kinetic_core.wire.digest import HashingWriter
+from kinetic_core.wire.fingerprint import fingerprint
+
+Reduction = tuple[Any, ...]
+
+_MODULE_ATTRIBUTES: Final = ("__name__", "__package__", "__file__", "__path__", "__doc__")
+_LRU_CACHE: Final = type(functools.lru_cache(len))
+_STATE: Final = 2  # where a reduction holds its state
+
+
+class ReferenceMet(Exception):  # noqa: N818 - a signal, not an error: the caller walks the arguments and tries again
+    """The call holds an object that travels as a reference, somewhere."""
+
+
+@attrs.frozen(kw_only=True)
+class WrittenPayload:
+    """The payload on disk, and what is in it."""
+
+    artifact: Artifact
+    components: tuple[PayloadComponent, ...]
+    """The heaviest first."""
+    modules_by_value: tuple[str, ...]
+    """Modules of the project whose code travels in the payload; sorted."""
+    distributions: Mapping[str, str]
+    """Versions of the distributions that the payload refers to."""
+
+
+def write_payload(
+    call: Call,
+    target: Path,
+    *,
+    first_party: Mapping[str, ModuleType],
+    own_packages: Collection[str] = (),
+    references: tuple[type, ...] = (),
+) -> WrittenPayload:
+    """Write the payload, whole or not at all, hashing it on the way.
+
+    Large buffers go from the object into the file; no second copy of them is made. Nothing of the process is
+    registered or changed, so any number of threads may write at once.
+
+    Args:
+        call: What to write.
+        target: The file; its directory exists.
+        first_party: Modules whose functions and classes travel by value.
+        own_packages: Packages of this project, which the pod need not have.
+        references: Types whose instances stop the writing. Whether a call holds any costs nothing to learn
+            this way; only a call that does has to be walked.
+
+    Raises:
+        SerializationError: Something cannot travel; the message names it and the path to it.
+        PackagingError: The file cannot be written.
+        ReferenceMet: The call holds an instance of `references`; nothing was written.
+    """
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            sink = _Sink(stream)
+            pickler = CallPickler(sink, first_party=first_party, own_packages=own_packages, references=references)
+            _dump(pickler, call)
+        Path(temporary).replace(target)
+    except (OSError, _WriteError) as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise PackagingError(f"the payload cannot be written to {target}: {error.__cause__ or error}") from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return WrittenPayload(
+        artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sink.hexdigest()),
+        components=pickler.scale.components(),
+        modules_by_value=pickler.modules_by_value(),
+        distributions=pickler.distributions(),
+    )
+
+
+def _dump(pickler: "CallPickler", call: Call) -> None:
+    try:
+        pickler.dump_call(call)
+    except (ReferenceMet, _WriteError):
+        raise
+    except Exception as error:
+        raise explain(error, call, path=pickler.scale.path, culprit=pickler.latest) from error
+
+
+class _WriteError(Exception):
+    """Writing failed, not an object."""
+
+
+class _Sink(HashingWriter):
+    """Tells its own failures from those of the objects that are being written."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise _WriteError from error
+
+
+class _Reduced:
+    """An object that loads as something else; callable, as a reduction's function has to be."""
+
+    def __init__(self, *reduction: Any) -> None:
+        self.reduction = reduction
+
+    def __call__(self) -> None:
+        """Never called: loading calls what it loads as."""
+
+
+class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle publishes no types
+    """Decides object by object what travels by value, for one payload alone."""
+
+    def __init__(
+        self,
+        sink: HashingWriter,
+        *,
+        first_party: Mapping[str, ModuleType],
+        own_packages: Collection[str] = (),
+        references: tuple[type, ...] = (),
+    ) -> None:
+        super().__init__(sink, protocol=names.PICKLE_PROTOCOL)
+        self.scale = Scale(lambda: sink.size_bytes)
+        self.latest: object = None
+        """The object that was looked at last: after a failure, the culprit."""
+        self._first_party = first_party
+        self._module_of_globals = {id(vars(module)): module for module in first_party.values()}
+        self._own_packages = own_packages
+        self._references = references
+        self._by_value: set[str] = set()
+        self._referred: set[str] = set()
+        self._globals: dict[str, _Reduced] = {}
+        self._read: dict[str, dict[str, None]] = {}
+        self._shipped: dict[str, set[str]] = {}
+        # By id, as a metaclass may make its classes unhashable; the types are kept so that no id is reused.
+        self._kinds: list[type] = []
+        self._reducers: dict[int, Callable[[Any], Any] | None] = {}
+        for kind, reduce in (
+            (_Reduced, lambda stand_in: stand_in.reduction),
+            (FunctionType, self._reduce_function),
+            (ModuleType, self._reduce_module),
+            (CodeType, _reduce_code),
+            (TypeVar, self._reduce_type_variable),
+            (BuiltinFunctionType, self._reduce_builtin),
+            (_LRU_CACHE, self._reduce_cached),
+        ):
+            self._reducers[id(kind)] = reduce
+
+    def dump_call(self, call: Call) -> None:
+        """Write the payload of a call."""
+        self.dump(_Reduced(dict, (), None, None, self._items(call)))
+
+    def modules_by_value(self) -> tuple[str, ...]:
+        """Return the names of the modules whose code was written, sorted."""
+        return tuple(sorted(self._by_value))
+
+    def distributions(self) -> dict[str, str]:
+        """Return the versions of the distributions that were referred to."""
+        foreign = self._referred - {"cloudpickle", *self._own_packages}
+        return distribution_versions(name for name in foreign if name not in self._first_party)
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how to reduce an object; asked for everything but plain values and containers."""
+        self.latest = obj
+        kind = type(obj)
+        try:
+            reduce = self._reducers[id(kind)]
+        except KeyError:
+            reduce = self._reducers[id(kind)] = self._choose(kind)
+            self._kinds.append(kind)
+        return NotImplemented if reduce is None else reduce(obj)
+
+    def _choose(self, kind: type) -> Callable[[Any], Any] | None:
+        if issubclass(kind, type):
+            return self._reduce_class
+        if issubclass(kind, self._references):
+            return _stop
+        return None
+
+    def _items(self, call: Call) -> Iterator[tuple[str, Any]]:
+        ours: dict[str, Any] = {"cloudpickle": cloudpickle.__version__, "kinetic": call.kinetic_version}
+        yield payload.CLIENT_FINGERPRINT, fingerprint(**ours)
+        yield from surroundings_of(call)
+        yield from self.scale.weigh([(function_label(call), (payload.FUNC, call.function))])
+        yield payload.ARGS, self._weighed_tuple(call.args)
+        yield payload.KWARGS, self._weighed_dict(call.kwargs, "keyword argument {!r}".format)
+        while pending := self._pending():
+            yield payload.MODULE_UPDATES, pending
+        yield payload.MODULES_BY_VALUE, list(self.modules_by_value())
+        if distributions := self.distributions():
+            # Another string than the first key: written in full, not as a mark that points back.
+            key = "".join(list(payload.CLIENT_FINGERPRINT))
+            yield key, fingerprint(**ours, distributions=distributions)
+
+    def _reduce_function(self, function: FunctionType) -> Any:
+        if self._is_first_party(function):
+            self._by_value.add(function.__module__)
+            reduction = self._dynamic_function_reduce(function)
+        else:
+            reduction = super().reducer_override(function)
+            if reduction is NotImplemented:
+                return self._by_reference(function.__module__)
+        for module, name in module_reads(function, self._first_party):
+            self._read.setdefault(module.__name__, {})[name] = None
+        make, (code, base, *rest), (state, slots), *others = reduction
+        slots["__annotations__"] = portable_annotations(slots["__annotations__"], self._own_packages)
+        if captured := slots["__globals__"]:
+            label = functools.partial(global_label, function.__globals__.get("__name__"))
+            slots["__globals__"] = self._weighed_dict(captured, label)
+        home = self._module_of_globals.get(id(function.__globals__))
+        if home is not None:
+            # One namespace for the module and all its functions: what one sets, the others and the module see.
+            base = self._globals_of(home)
+        return (make, (code, base, *rest), (state, slots), *others)
+
+    def _reduce_class(self, cls: type) -> Any:
+        if not self._is_first_party(cls):
+            reduction = super().reducer_override(cls)
+            if reduction is NotImplemented:
+                return self._by_reference(cls.__module__)
+        else:
+            self._by_value.add(cls.__module__)
+            reduction = _dynamic_class_reduce(cls)
+        if len(reduction) > _STATE and "__annotations__" in (members := reduction[_STATE][0]):
+            members["__annotations__"] = portable_annotations(members["__annotations__"], self._own_packages)
+        return reduction
+
+    def _reduce_module(self, module: ModuleType) -> Any:
+        name = module.__name__
+        if self._first_party.get(name) is not module:
+            return self._by_reference(name)
+        self._by_value.add(name)
+        read = self._read.setdefault(name, {})
+        self._shipped[name] = set(read)
+        namespace = vars(module)
+        base = {key: namespace[key] for key in _MODULE_ATTRIBUTES if key in namespace}
+        if "__path__" in base:
+            base["__path__"] = list(base["__path__"])
+        state = self._weighed_dict(
+            {key: namespace[key] for key in read},
+            functools.partial(global_label, name),
+            ahead=("__getattr__", standin_getattr(module)),
+        )
+        return cloudpickle.dynamic_subimport, (name, base), state
+
+    def _reduce_type_variable(self, variable: TypeVar) -> Any:
+        if self._is_first_party(variable):
+            return _make_typevar, _decompose_typevar(variable)
+        return NotImplemented
+
+    def _reduce_builtin(self, function: BuiltinFunctionType) -> Any:
+        return self._by_reference(function.__module__)
+
+    def _reduce_cached(self, wrapper: Any) -> Any:
+        if wrapper.__module__ != "__main__" and _found_by_name(wrapper):
+            return self._by_reference(wrapper.__module__)
+        # By value where the pod could not import it; its cache starts empty.
+        parameters = wrapper.cache_parameters()
+        decorate = _Reduced(functools.lru_cache, (parameters["maxsize"], parameters["typed"]))
+        return decorate, (wrapper.__wrapped__,)
+
+    def _is_first_party(self, value: Any) -> bool:
+        module = getattr(value, "__module__", None)
+        return isinstance(module, str) and module in self._first_party
+
+    def _by_reference(self, module: str | None) -> Any:
+        if isinstance(module, str):
+            self._referred.add(module.partition(".")[0])
+        return NotImplemented
+
+    def _globals_of(self, module: ModuleType) -> _Reduced:
+        return self._globals.setdefault(module.__name__, _Reduced(vars, (module,)))
+
+    def _pending(self) -> list[_Reduced]:
+        """Return updates of modules of which code that was written after them reads more."""
+        updates = []
+        for name, shipped in self._shipped.items():
+            missing = [key for key in self._read[name] if key not in shipped]
+            if missing:
+                shipped.update(missing)
+                namespace = vars(self._first_party[name])
+                more = self._weighed_dict(
+                    {key: namespace[key] for key in missing}, functools.partial(global_label, name)
+                )
+                updates.append(_Reduced(dict.update, (self._globals_of(self._first_party[name]), more)))
+        return updates
+
+    def _weighed_dict(
+        self, items: Mapping[str, Any], label: Callable[[str], str], *, ahead: tuple[str, Any] | None = None
+    ) -> Any:
+        if not items and ahead is None:
+            return {}
+        # A pickler asks for the second item before it writes the first, which would then weigh nothing: so the
+        # first item is one that does not matter.
+        first = ahead or (next(iter(items)), None)
+        weighed = self.scale.weigh((label(key), (key, value)) for key, value in items.items())
+        return _Reduced(dict, (), None, None, itertools.chain([first], weighed))
+
+    def _weighed_tuple(self, items: Iterable[Any]) -> Any:
+        weighed = self.scale.weigh((f"argument {index}", item) for index, item in enumerate(items))
+        listed = _Reduced(list, (), None, itertools.chain([None], weighed))
+        return _Reduced(tuple, (_Reduced(itertools.islice, (listed, 1, None)),))
+
+
+def _stop(_: object) -> Any:
+    raise ReferenceMet
+
+
+def _reduce_code(code: CodeType) -> Reduction:
+    # Unlike cloudpickle's own, this keeps the file name, which leads tracebacks and debuggers to the shipped source.
+    # Names and tuples are copied, so that sharing in this process makes no difference to the bytes.
+    return CodeType, (
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_nlocals,
+        code.co_stacksize,
+        code.co_flags,
+        code.co_code,
+        code.co_consts,
+        _copied(code.co_names),
+        _copied(code.co_varnames),
+        "".join(list(code.co_filename)),
+        "".join(list(code.co_name)),
+        code.co_qualname,
+        code.co_firstlineno,
+        code.co_linetable,
+        code.co_exceptiontable,
+        _copied(code.co_freevars),
+        _copied(code.co_cellvars),
+    )
+
+
+def _copied(names_: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names_)
+
+
+def _found_by_name(value: Any) -> bool:
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value

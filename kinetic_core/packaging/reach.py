@@ -1,0 +1,104 @@
+"""Reach: which attributes of first-party modules a function's code reads, seen without running it."""
+
+import dis
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+_VARIABLE_LOADS: Final = frozenset(
+    (
+        "LOAD_GLOBAL",
+        "LOAD_NAME",
+        "LOAD_DEREF",
+        "LOAD_CLASSDEREF",
+        "LOAD_FROM_DICT_OR_DEREF",
+        "LOAD_FROM_DICT_OR_GLOBALS",
+    )
+)
+_ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_BY_NAME: Final = frozenset(("getattr", "hasattr"))
+
+
+def module_reads(function: FunctionType, first_party: Mapping[str, ModuleType]) -> Iterator[tuple[ModuleType, str]]:
+    """Yield each first-party module with a name that the function reads from it, also in functions inside it.
+
+    Follows `helpers.f`, `package.module.f` and `getattr(package, "module")`. What it cannot see (a module that
+    goes through a local variable, a computed name) is left to the module itself on the pod.
+
+    >>> import json
+    >>> [(module.__name__, name) for module, name in module_reads(eval("lambda: json.dumps(1)", {"json": json}),
+    ...                                                           {"json": json})]
+    [('json', 'dumps')]
+    """
+    variables = {name: value for name, value in _variables(function) if _is_among(value, first_party)}
+    if not variables:
+        return
+    for name, attributes in _chains(function.__code__, frozenset(variables)):
+        module = variables[name]
+        for attribute in attributes:
+            if attribute not in vars(module):
+                break
+            yield module, attribute
+            value = vars(module)[attribute]
+            if not _is_among(value, first_party):
+                break
+            module = value
+
+
+def code_inside(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code and that of every function, class and comprehension inside it."""
+    waiting = [code]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(constant for constant in current.co_consts if isinstance(constant, CodeType))
+
+
+def closure_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the function's closure variables that have a value."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:
+            continue  # the variable is not bound yet
+
+
+def global_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the module-level variables that the function's code may read, each once."""
+    namespace = function.__globals__
+    names = dict.fromkeys(name for code in code_inside(function.__code__) for name in code.co_names)
+    for name in names:
+        if name in namespace:
+            yield name, namespace[name]
+
+
+def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    yield from global_values(function)
+    yield from closure_values(function)
+
+
+def _is_among(value: object, modules: Mapping[str, ModuleType]) -> bool:
+    return isinstance(value, ModuleType) and modules.get(value.__name__) is value
+
+
+def _chains(code: CodeType, names: frozenset[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each load of one of the variables, with the attributes read off it one after the other."""
+    for current in code_inside(code):
+        if names.isdisjoint(current.co_names) and names.isdisjoint((*current.co_freevars, *current.co_cellvars)):
+            continue
+        found: tuple[str, list[str]] | None = None
+        previous = None
+        for instruction in dis.get_instructions(current):
+            if found is not None:
+                if instruction.opname in _ATTRIBUTE_LOADS:
+                    found[1].append(instruction.argval)
+                    continue
+                if instruction.opname == "LOAD_CONST" and not found[1] and previous in _BY_NAME:
+                    found[1].append(instruction.argval)
+                yield found
+                found = None
+            if instruction.opname in _VARIABLE_LOADS:
+                if instruction.argval in names:
+                    found = instruction.argval, []
+                else:
+                    previous = instruction.argval

@@ -1,0 +1,60 @@
+"""Weighing: what each argument and captured global adds to a payload, read off the position in its stream."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from kinetic_core.model.package import PayloadComponent
+
+T = TypeVar("T")
+
+
+class Scale:
+    """Hands items to a pickler one by one, and attributes what it writes meanwhile to the innermost of them.
+
+    >>> written = bytearray()
+    >>> scale = Scale(lambda: len(written))
+    >>> for item in scale.weigh([("argument 0", b"abc"), ("argument 1", b"d")]):
+    ...     written += item
+    >>> [(part.name, part.size_bytes) for part in scale.components()]
+    [('argument 0', 3), ('argument 1', 1)]
+    """
+
+    def __init__(self, position: Callable[[], int]) -> None:
+        """Read positions, in bytes, from a function.
+
+        A pickler writes by frames of 64 KiB: so exact are the weights.
+        """
+        self._position = position
+        self._open: list[_Open] = []
+        self._weights: dict[str, int] = {}
+
+    def weigh(self, items: Iterable[tuple[str, T]]) -> Iterator[T]:
+        """Yield each of the named items; it weighs what is written until the next is asked for."""
+        for name, item in items:
+            self._open.append(_Open(name, self._position()))
+            yield item
+            self._close()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the items that are being written, the outermost first."""
+        return tuple(item.name for item in self._open)
+
+    def components(self) -> tuple[PayloadComponent, ...]:
+        """Return what weighs anything, the heaviest first."""
+        heaviest_first = sorted(self._weights.items(), key=lambda pair: -pair[1])
+        return tuple(PayloadComponent(name=name, size_bytes=size) for name, size in heaviest_first if size)
+
+    def _close(self) -> None:
+        item = self._open.pop()
+        size = self._position() - item.start
+        self._weights[item.name] = self._weights.get(item.name, 0) + size - item.inner
+        if self._open:
+            self._open[-1].inner += size
+
+
+class _Open:
+    def __init__(self, name: str, start: int) -> None:
+        self.name = name
+        self.start = start
+        self.inner = 0

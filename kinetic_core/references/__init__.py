@@ -1,0 +1,1 @@
+"""Objects that stay behind while a reference to their content travels."""
