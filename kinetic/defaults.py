@@ -1,8 +1,6 @@
 """The built-in plugin: what every submission does unless another plugin has more to say."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Sequence
 
 from kinetic_core.plugin import (
     DriverContext,
@@ -16,8 +14,6 @@ from kinetic_core.plugin import (
     hookimpl,
 )
 from kinetic_core.references.data import Data
-
-_NO_DEFAULT_EXCLUDES: Final = "KINETIC_NO_DEFAULT_EXCLUDES"
 
 
 @hookimpl
@@ -41,16 +37,15 @@ def kinetic_select_backend(request: RunRequest) -> str:
     """Choose `pathways` for a TPU slice of more than one host, else `gke`."""
     from kinetic_core.model.accelerator import parse_accelerator
 
-    accelerator = parse_accelerator(request.options.accelerator)
-    return "pathways" if accelerator.hosts > 1 else "gke"
+    return "pathways" if parse_accelerator(request.options.accelerator).is_multi_host else "gke"
 
 
 @hookimpl
 def kinetic_exclude_rules(request: RunRequest) -> Sequence[ExcludeRule]:
     """Keep out what is hardly ever wanted, unless `KINETIC_NO_DEFAULT_EXCLUDES` is exactly `1`."""
-    from kinetic_core.packaging.rules import DEFAULT_RULES
+    from kinetic_core.packaging.rules import default_rules
 
-    return () if _switched_off(request.surroundings.environ) else DEFAULT_RULES
+    return default_rules(request.surroundings.environ)
 
 
 @hookimpl
@@ -59,10 +54,6 @@ def kinetic_inspect_package(package: Package, request: RunRequest) -> Sequence[F
     from kinetic_core.packaging.inspections import inspect
 
     return inspect(package, request)
-
-
-def _switched_off(environ: Mapping[str, str]) -> bool:
-    return environ.get(_NO_DEFAULT_EXCLUDES) == "1"
 
 
 def _open_data(context: DriverContext) -> ReferenceHandler:

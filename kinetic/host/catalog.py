@@ -3,7 +3,7 @@
 import difflib
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar, assert_never
+from typing import Any, Final, Generic, TypeVar, assert_never
 
 import attrs
 
@@ -23,7 +23,8 @@ Descriptor = BackendDriver | StorageDriver | ReferenceType | Serializer
 T = TypeVar("T")
 Driver = TypeVar("Driver", BackendDriver, StorageDriver)
 
-_LATER = {"gke": "backend", "pathways": "backend"}
+DIALECT: Final = "ignore dialect"
+_LATER: Final = {"gke": "backend", "pathways": "backend", "konduktor": DIALECT}
 """Names that the documentation speaks of, and that come with a later release."""
 
 
@@ -180,20 +181,24 @@ class Catalog:
         contest = shelf.contest_of(name)
         if contest is not None:
             raise PluginError(_sentence(contest))
+        raise self.absence(shelf.kind, name, usable)
+
+    def absence(self, kind: str, name: str, usable: Mapping[str, Offer[Any]]) -> PluginError | ConfigError:
+        """Return the error for a name that cannot be used: the fault of its plugin where that is known."""
         for withheld in self.withheld:
-            if (shelf.kind, name) in withheld.names or withheld.origin.plugin == name:
-                raise PluginError(f"the {shelf.kind} {name!r} cannot be used: {withheld.reason}")
-        if _LATER.get(name) == shelf.kind:
-            raise PluginError(
-                f"the {shelf.kind} {name!r} is not part of this release of kinetic-run; "
+            if (kind, name) in withheld.names or withheld.origin.plugin == name:
+                return PluginError(f"the {kind} {name!r} cannot be used: {withheld.reason}")
+        if _LATER.get(name) == kind:
+            return PluginError(
+                f"the {kind} {name!r} is not part of this release of kinetic-run; "
                 f"name one that is installed: {_listing(usable)}"
             )
-        raise ConfigError(self._unknown(shelf, name, usable))
+        return ConfigError(self._unknown(kind, name, usable))
 
-    def _unknown(self, shelf: Shelf[T], name: str, usable: Mapping[str, Offer[T]]) -> str:
+    def _unknown(self, kind: str, name: str, usable: Mapping[str, Offer[Any]]) -> str:
         near = difflib.get_close_matches(name, usable, n=1)
         question = f"; did you mean {near[0]!r}?" if near else "."
-        text = f"there is no {shelf.kind} {name!r}{question} Installed: {_listing(usable)}"
+        text = f"there is no {kind} {name!r}{question} Installed: {_listing(usable)}"
         if self.withheld:
             reasons = "\n".join(withheld.reason for withheld in self.withheld)
             text += f"\nThese plugins are not in use, and one of them may offer it:\n{reasons}"
@@ -208,8 +213,8 @@ def require(subject: str, driver: BackendDriver | StorageDriver) -> None:
     """
     missing = [module for module in driver.requires if not _importable(module)]
     if missing:
-        hint = driver.install_hint or f"pip install {' '.join(missing)}"
-        raise PluginError(f"the {subject} needs {', '.join(missing)}, which is not installed; install it with: {hint}")
+        command = _install_command(driver)
+        raise PluginError(f"the {subject} needs {', '.join(missing)}, which is not installed; install it: {command}")
 
 
 def opening_failed(subject: str, offer: Offer[Driver], error: Exception) -> PluginError:
@@ -243,12 +248,29 @@ def _sentence(problem: Problem) -> str:
 
 
 def _listing(usable: Mapping[str, Offer[T]]) -> str:
+    """List names by where they came from, and apart from them those whose libraries are missing."""
+    ready: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
+    for name, offer in usable.items():
+        hint = _hint_when_missing(offer.item)
+        places, place = (missing, hint) if hint else (ready, f"from {offer.origin}")
+        places.setdefault(place, []).append(name)
     if not usable:
         return (
             "none, not even a built-in one; install kinetic-run (from a checkout: pip install -e .), "
             "or look at KINETIC_DISABLE_PLUGINS"
         )
-    return "; ".join(f"{name} (from {offer.origin})" for name, offer in usable.items())
+    return "; ".join(f"{', '.join(names)} ({place})" for places in (ready, missing) for place, names in places.items())
+
+
+def _hint_when_missing(item: Any) -> str:
+    if isinstance(item, BackendDriver | StorageDriver) and not all(map(_importable, item.requires)):
+        return f"first: {_install_command(item)}"
+    return ""
+
+
+def _install_command(driver: BackendDriver | StorageDriver) -> str:
+    return driver.install_hint or f"pip install {' '.join(driver.requires)}"
 
 
 def withhold(origin: Origin, problems: tuple[Problem, ...], names: frozenset[tuple[str, str]]) -> Withheld:

@@ -1,5 +1,6 @@
 """The host: what the client asks of plugins, one method a hook."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,8 +8,7 @@ from typing import Any, TypeVar
 import attrs
 
 from kinetic.host.calls import Answer, Calls, wrong_answer
-from kinetic.host.catalog import Catalog, Driver, Offer, opening_failed, require
-from kinetic.host.jsonvalue import check_json
+from kinetic.host.catalog import DIALECT, Catalog, Driver, Offer, opening_failed, require
 from kinetic.host.notify import Observers
 from kinetic.host.problem import Problem
 from kinetic_core.errors import ConfigError, KineticError, PluginError
@@ -28,6 +28,7 @@ from kinetic_core.plugin import (
     Storage,
     StorageDriver,
 )
+from kinetic_core.wire.jsonvalue import json_problem
 
 Item = TypeVar("Item")
 Opened = TypeVar("Opened")
@@ -128,11 +129,17 @@ class Host:
         return self._select("kinetic_select_storage", request=request, backend=backend)
 
     def exclude_rules(self, root: Path, request: RunRequest) -> tuple[ExcludeRule, ...]:
-        """Return all plugins' rules; each rule's source says which plugin made it."""
+        """Return all plugins' rules, the built-in ones first; each rule's source says which plugin made it.
+
+        Raises:
+            ConfigError: `ignore` names a dialect that no plugin is called by.
+        """
         hook = "kinetic_exclude_rules"
+        self._check_dialects(hook, request.options.ignore)
+        answers = self.calls.collect(hook, root=root, request=request)
         return tuple(
             self._signed(rule, answer)
-            for answer in self.calls.collect(hook, root=root, request=request)
+            for answer in sorted(answers, key=lambda answer: answer.origin.plugin not in self.built_in)
             for rule in _items(answer, hook, ExcludeRule)
         )
 
@@ -143,12 +150,7 @@ class Host:
         for answer in self.calls.collect(hook, root=root, request=request):
             if not isinstance(answer.value, Mapping):
                 raise wrong_answer(answer, hook, "a mapping of JSON values")
-            fault, plain = check_json(dict(answer.value))
-            if fault:
-                raise PluginError(
-                    f"plugin {answer.origin.plugin!r} ({answer.origin}): the hook {hook} must return JSON, and {fault}"
-                )
-            entries.setdefault(answer.origin.plugin, {}).update(plain)
+            entries.setdefault(answer.origin.plugin, {}).update(_plain(answer, hook))
         return {name: entry for name, entry in entries.items() if entry}
 
     def inspect_package(self, package: Package, request: RunRequest) -> tuple[Finding, ...]:
@@ -168,6 +170,14 @@ class Host:
         """Call a hook that a driver defined, and return the answers that are not `None` by the plugin's name."""
         answers = self.calls.collect(hook, **arguments)
         return {answer.origin.plugin: answer.value for answer in answers if answer.value is not None}
+
+    def _check_dialects(self, hook: str, wanted: tuple[str, ...]) -> None:
+        """Make sure that each ignore dialect is the name of a plugin that makes rules."""
+        makers = {maker.origin.plugin: maker.origin for maker in self.calls.implementations(hook)}
+        for name in wanted:
+            if name not in makers:
+                offers = {plugin: Offer(item=None, origin=origin) for plugin, origin in sorted(makers.items())}
+                raise self.catalog.absence(DIALECT, name, offers)
 
     def _context(self, context: DriverContext) -> DriverContext:
         return attrs.evolve(context, collect=self.collect)
@@ -203,6 +213,20 @@ def _items(answer: Answer, hook: str, wanted: type[Item]) -> tuple[Item, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, wanted) for item in value):
         raise wrong_answer(answer, hook, f"a list or tuple of {wanted.__name__}")
     return tuple(value)
+
+
+def _plain(answer: Answer, hook: str) -> Any:
+    """Return a copy made of plain JSON values, which nobody can change any more."""
+    value = dict(answer.value)
+    try:
+        problem = json_problem(value, "its answer")
+        if problem is None:
+            return json.loads(json.dumps(value))
+    except RecursionError:
+        problem = "its answer is nested too deeply"
+    raise PluginError(
+        f"plugin {answer.origin.plugin!r} ({answer.origin}): the hook {hook} must return JSON, and {problem}"
+    )
 
 
 def _scheme_of(url: str) -> str:
