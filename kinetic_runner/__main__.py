@@ -1,0 +1,30 @@
+"""`python -m kinetic_runner`: the program that a pod runs."""
+
+import faulthandler
+import os
+import sys
+from collections.abc import Sequence
+
+from kinetic_runner.leftovers import leave
+from kinetic_runner.log import Log
+from kinetic_runner.runner import run
+from kinetic_runner.streams import unbuffer
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one packaged job in this process and return the exit code.
+
+    Args:
+        argv: Command line without the program's name; by default this process's.
+
+    Raises:
+        SystemExit: The command line cannot be used (2), or asks for help (0).
+    """
+    return run(sys.argv[1:] if argv is None else argv, environ=os.environ, log=Log())
+
+
+if __name__ == "__main__":
+    # A child process of the function imports this module under another name, and does none of this.
+    unbuffer()
+    faulthandler.enable()
+    leave(main(), Log())

@@ -1,0 +1,105 @@
+"""Why a payload does not load here: both sides' versions, and where a missing module was at the client."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kinetic_core.wire import payload as keys
+from kinetic_core.wire.fingerprint import fingerprint, skew
+from kinetic_core.wire.plan import Plan
+from kinetic_runner.image import from_image
+from kinetic_runner.loading import cloudpickle_version
+from kinetic_runner.preview import inert
+
+
+def skew_lines(payload: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name both sides of each version of Python and cloudpickle that differs from the client's."""
+    client = payload.get(keys.CLIENT_FINGERPRINT)
+    if not isinstance(client, Mapping):
+        return ()
+    return skew(client, fingerprint(cloudpickle=cloudpickle_version(), kinetic=""))
+
+
+def loading_failure(error: Exception, path: Path, plan: Plan) -> Exception:
+    """Return the exception to report for a payload that does not load.
+
+    A `ModuleNotFoundError` stays one, with what is known about the module. Others are told with the versions of
+    both sides where these differ, and stay as they are where they do not.
+
+    Args:
+        error: What loading raised.
+        path: The payload.
+        plan: As shipped: says how much was excluded.
+    """
+    payload = inert(path)
+    client = payload.get(keys.CLIENT_FINGERPRINT)
+    client = client if isinstance(client, Mapping) else {}
+    installed = _versions(client.get("distributions"))
+    here = fingerprint(
+        cloudpickle=cloudpickle_version(),
+        kinetic="",
+        distributions={name: version for name, version in installed.items() if version is not None},
+    )
+    lines = list(skew(client, here))
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        lines = [_missing(error.name, payload, client, installed, plan), *lines]
+        return ModuleNotFoundError("\n".join([str(error), *lines]), name=error.name)
+    if not lines:
+        return error
+    return RuntimeError("\n".join([f"the payload does not load here: {type(error).__name__}: {error}", *lines]))
+
+
+def exclusions(plan: Plan) -> str:
+    """Say how many entries the client kept out of the context, and by which rules; empty where none.
+
+    >>> exclusions(Plan(package_root="/p", excluded={"always": 3, "ignore-file": 12, "data": 0}))
+    '12 excluded at the client (ignore-file: 12)'
+    """
+    counts = {source: count for source, count in plan.excluded.items() if count and source != "always"}
+    if not counts:
+        return ""
+    return (
+        f"{sum(counts.values())} excluded at the client ({', '.join(f'{s}: {n}' for s, n in sorted(counts.items()))})"
+    )
+
+
+def _missing(
+    name: str,
+    payload: Mapping[str, Any],
+    client: Mapping[str, Any],
+    installed: Mapping[str, str | None],
+    plan: Plan,
+) -> str:
+    top = name.partition(".")[0]
+    told = [f"module {name!r} is in neither the image nor the context"]
+    by_value = payload.get(keys.MODULES_BY_VALUE)
+    if isinstance(by_value, list) and any(str(one).partition(".")[0] == top for one in by_value):
+        told.append("the client sent code of it by value, but something refers to it by name, so its file has to ship")
+    lacking = {one: version for one, version in _texts(client.get("distributions")).items() if installed[one] is None}
+    if lacking:
+        names = ", ".join(f"{one} {version}" for one, version in sorted(lacking.items()))
+        told.append(f"the client had installed what the image lacks: {names}; add it to the dependency file")
+    if excluded := exclusions(plan):
+        told.append(f"of the context's files, {excluded}; `.kineticignore` may name it")
+    if len(told) == 1:
+        told.append("add it to the dependency file, or, where it is the project's own, to the package root")
+    return "; ".join(told)
+
+
+def _versions(distributions: Any) -> dict[str, str | None]:
+    """Return the versions that are installed here of the client's distributions, `None` for those that are not."""
+    names = _texts(distributions)
+    if not names:
+        return {}
+    metadata = from_image("importlib.metadata")
+    found: dict[str, str | None] = {}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(key): str(item) for key, item in value.items()} if isinstance(value, Mapping) else {}

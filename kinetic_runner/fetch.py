@@ -1,0 +1,88 @@
+"""Getting artifacts: read in place where they are local, downloaded and hashed on the way otherwise."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kinetic_core.wire.digest import HashingWriter, sha256_of_file
+from kinetic_runner.log import Log
+from kinetic_runner.retry import retried
+from kinetic_runner.uris import base_name, local_path
+
+_CHUNK_BYTES: Final = 16 << 20
+_EXTRAS: Final = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "abfs": "azure", "abfss": "azure", "az": "azure"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An artifact on a local disk."""
+
+    uri: str
+    path: Path
+    sha256: str | None
+    """Of the bytes at `path`; `None` where nobody asked."""
+
+
+def fetch(uri: str, directory: Path, *, log: Log, hashed: bool) -> Fetched:
+    """Bring one artifact to a local disk, trying again what is transient.
+
+    Args:
+        uri: Where it lies; a local file is used where it is and only read to hash it.
+        directory: Where to put what has to be downloaded.
+        log: Told of retries.
+        hashed: Whether anybody will compare the hash.
+
+    Raises:
+        OSError: It is absent, refused, or cannot be had after five attempts.
+        ImportError: No driver for that kind of URI is installed.
+    """
+    return retried(f"download of {uri}", lambda: _fetch(uri, directory, hashed=hashed), log=log)
+
+
+def _fetch(uri: str, directory: Path, *, hashed: bool) -> Fetched:
+    local = local_path(uri)
+    if local is not None:
+        if hashed:
+            return Fetched(uri=uri, path=local, sha256=sha256_of_file(local))
+        with local.open("rb"):  # absent or unreadable shows here, not phases later
+            return Fetched(uri=uri, path=local, sha256=None)
+    target = directory / f"{os.urandom(4).hex()}-{base_name(uri)}"
+    return Fetched(uri=uri, path=target, sha256=download(uri, target))
+
+
+def download(uri: str, target: Path) -> str:
+    """Download one remote object in chunks and return its SHA-256; an unfinished file is removed.
+
+    Raises:
+        OSError: As the driver says.
+        ImportError: No driver for that kind of URI is installed.
+    """
+    system, path = open_url(uri)
+    try:
+        with system.open(path, "rb") as source, target.open("wb") as sink:
+            writer = HashingWriter(sink)
+            while chunk := source.read(_CHUNK_BYTES):
+                writer.write(chunk)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return writer.hexdigest()
+
+
+def open_url(uri: str) -> tuple[Any, str]:
+    """Return the fsspec file system for a URI, and the path in it.
+
+    Raises:
+        ImportError: fsspec or the driver is not installed; says what to install.
+    """
+    scheme = uri.partition("://")[0]
+    try:
+        from fsspec.core import url_to_fs
+
+        system, path = url_to_fs(uri)
+    except ImportError as error:
+        extra = _EXTRAS.get(scheme)
+        hint = f"kinetic-run[{extra}]" if extra else "fsspec and its driver for it"
+        raise ImportError(f"{scheme}:// needs a driver that this image lacks ({error}): install {hint}") from error
+    return system, path

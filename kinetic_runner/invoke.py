@@ -1,0 +1,72 @@
+"""The call itself, and how it ended."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call, or a phase before it, ended."""
+
+    value: Any = None
+    error: BaseException | None = None
+    traceback: str | None = None
+    """Formatted, without the runner's own frames."""
+
+    @property
+    def success(self) -> bool:
+        """Tell whether there is a value."""
+        return self.error is None
+
+
+def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Outcome:
+    """Call the function and say how it ended, whatever it does but end the process.
+
+    A coroutine is awaited. `sys.exit()` and `sys.exit(0)` are a success with `None`.
+    """
+    try:
+        return Outcome(value=_settled(function(*args, **kwargs)))
+    except SystemExit as error:
+        if error.code is None or error.code == 0:
+            return Outcome()
+        return failure(RuntimeError(f"function called sys.exit({error.code!r})"), shown=error)
+    except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
+        return failure(error)
+    except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
+        return failure(RuntimeError(f"function raised {type(error).__name__}: {error}"), shown=error)
+
+
+def failure(error: BaseException, *, shown: BaseException | None = None) -> Outcome:
+    """Return the outcome for an exception.
+
+    Args:
+        error: What the client is to get.
+        shown: What happened, where that is another exception: its traceback is told.
+    """
+    happened = shown or error
+    return Outcome(error=error, traceback=_format(happened))
+
+
+def _settled(value: Any) -> Any:
+    if inspect.iscoroutine(value):
+        import asyncio  # costs more than all the rest of a cold start
+
+        value = asyncio.run(value)
+    if inspect.isgenerator(value) or inspect.isasyncgen(value):
+        kind = "an async generator" if inspect.isasyncgen(value) else "a generator"
+        raise TypeError(f"the function returned {kind}, which cannot travel: return list(...) of it, or write it out")
+    return value
+
+
+def _format(error: BaseException) -> str:
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
+        frames = frames.tb_next
+    shown = error.with_traceback(frames) if frames is not None else error
+    try:
+        return "".join(traceback.format_exception(shown))
+    except Exception as broken:  # noqa: BLE001 - an exception's own text may fail in any way
+        return f"{type(error).__qualname__} (its traceback cannot be formatted: {type(broken).__name__})\n"

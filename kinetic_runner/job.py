@@ -1,0 +1,79 @@
+"""The job on this host: what the phases know, as far as they have come."""
+
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kinetic_core.wire.plan import Plan
+from kinetic_core.wire.removal import remove_tree
+from kinetic_runner.arguments import Arguments
+from kinetic_runner.environment import WorkingDirLink
+from kinetic_runner.fetch import Fetched
+from kinetic_runner.filenames import FileNames
+from kinetic_runner.formats import format_of
+from kinetic_runner.hosts import host_index
+from kinetic_runner.invoke import Outcome
+from kinetic_runner.log import Log
+from kinetic_runner.scratch import make_scratch
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One run of the runner. Each phase fills in what the later ones need."""
+
+    arguments: Arguments
+    environ: MutableMapping[str, str]
+    log: Log
+    host_index: int
+    scratch: Path
+    """Private, removed at the end."""
+    workspace: Path
+    names: FileNames
+    context: Fetched | None = None
+    payload_file: Fetched | None = None
+    requirements: Fetched | None = None
+    plan: Plan = field(default_factory=lambda: Plan(package_root=""))
+    payload: dict[str, Any] = field(default_factory=dict)
+    function: Callable[..., Any] | None = None
+    args: Sequence[Any] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    link: WorkingDirLink | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def format(self) -> str:
+        """Return the payload's format."""
+        return format_of(self.arguments.payload)
+
+    def clean(self) -> None:
+        """Remove what the runner made for itself."""
+        if self.link is not None:
+            self.link.remove()
+        try:
+            remove_tree(self.scratch)
+        except OSError as error:
+            self.log.caution(f"the private directory {self.scratch} cannot be removed: {error}")
+
+
+def begin(arguments: Arguments, environ: MutableMapping[str, str], log: Log) -> Job:
+    """Return a job that has done nothing yet.
+
+    Raises:
+        OSError: No private directory can be made.
+    """
+    index, warnings = host_index(environ)
+    for warning in warnings:
+        log.caution(warning)
+    scratch = make_scratch(environ)
+    # Resolved, since a process that runs in it sees itself under that name.
+    workspace = Path(arguments.workspace).resolve() if arguments.workspace else scratch / "workspace"
+    return Job(
+        arguments=arguments,
+        environ=environ,
+        log=log,
+        host_index=index,
+        scratch=scratch,
+        workspace=workspace,
+        names=FileNames(package_root="", workspace=workspace),
+    )

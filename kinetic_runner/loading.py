@@ -1,0 +1,93 @@
+"""Opening a payload: as a pickle with names of files translated, or as JSON without any pickle."""
+
+import json
+import pickle
+from pathlib import Path
+from types import FunctionType
+from typing import Any, BinaryIO, Final
+
+import cloudpickle
+
+from kinetic_core.wire import payload as keys
+from kinetic_runner.filenames import FileNames
+
+# The pickle names these two as the makers of a function that travels by value; there is no public hook where
+# such a function comes to life. tests/unit/kinetic_runner/test_loading.py fails when they move.
+_CLOUDPICKLE: Final = "cloudpickle.cloudpickle"
+_MAKE_FUNCTION: Final = "_make_function"
+_SET_FUNCTION_STATE: Final = "_function_setstate"
+
+
+def load_pickle(path: Path, names: FileNames) -> dict[str, Any]:
+    """Load a pickled payload.
+
+    Raises:
+        Exception: Whatever loading the user's objects raises.
+        ValueError: It is no payload.
+    """
+    with path.open("rb") as stream:
+        return _checked(_Unpickler(stream, names).load())
+
+
+def load_json(path: Path) -> dict[str, Any]:
+    """Load a JSON payload; `func` is still the description of the function.
+
+    Raises:
+        ValueError: It is no JSON, or no payload.
+    """
+    with path.open("rb") as stream:
+        return _checked(json.load(stream))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stream: BinaryIO, names: FileNames) -> None:
+        super().__init__(stream)
+        self._names = names
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        found = super().find_class(module, name)
+        if module == _CLOUDPICKLE and name == _MAKE_FUNCTION:
+            return self._maker(found)
+        if module == _CLOUDPICKLE and name == _SET_FUNCTION_STATE:
+            return self._state_setter(found)
+        return found
+
+    def _maker(self, make: Any) -> Any:
+        names = self._names
+
+        def make_function(code: Any, module_globals: dict[str, Any], *rest: Any) -> FunctionType:
+            file = module_globals.get("__file__")
+            _move_file(module_globals, names)
+            made: FunctionType = make(names.code_to_pod(code, file), module_globals, *rest)
+            return made
+
+        return make_function
+
+    def _state_setter(self, set_state: Any) -> Any:
+        names = self._names
+
+        def set_function_state(function: FunctionType, state: Any) -> None:
+            set_state(function, state)
+            _move_file(function.__globals__, names)
+
+        return set_function_state
+
+
+def _move_file(module_globals: dict[str, Any], names: FileNames) -> None:
+    file = module_globals.get("__file__")
+    if isinstance(file, str):
+        module_globals["__file__"] = names.to_pod(file)
+
+
+def _checked(payload: Any) -> dict[str, Any]:
+    if not isinstance(payload, dict):
+        raise ValueError(f"the payload is a {type(payload).__name__}, not a dict")  # noqa: TRY004 - a bad file, not a bad call
+    missing = keys.missing_keys(payload)
+    if missing:
+        raise ValueError(f"the payload lacks {', '.join(map(repr, missing))}")
+    return payload
+
+
+def cloudpickle_version() -> str:
+    """Return the version of cloudpickle that loads payloads here."""
+    return str(cloudpickle.__version__)

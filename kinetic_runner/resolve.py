@@ -1,0 +1,172 @@
+"""Putting data where the function finds it, and paths in the place of references."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kinetic_core.walk import Replaced, find, replace
+from kinetic_core.wire.reference import Reference, as_reference
+from kinetic_runner.copying import copy_file, copy_tree
+from kinetic_runner.fetch import download, open_url
+from kinetic_runner.log import Log
+from kinetic_runner.parallel import side_by_side
+from kinetic_runner.retry import retried
+from kinetic_runner.uris import base_name, local_path
+
+ENV_MOUNT_ROOT: Final = "KINETIC_MOUNT_ROOT"
+_NOUN: Final = "reference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPlaces:
+    """Where data goes on this pod."""
+
+    directory: Path
+    """For what has no place of its own; each URI gets a directory in it."""
+    mount_root: str = ""
+    """Below which mount paths appear; empty for the file system's own root."""
+
+    def mount(self, mount_path: str) -> Path:
+        """Return where the pod shows a volume.
+
+        Raises:
+            ValueError: The mount path is not absolute, or climbs.
+
+        >>> DataPlaces(directory=Path("/d"), mount_root="/w/mounts").mount("/data/train").as_posix()
+        '/w/mounts/data/train'
+        """
+        if not mount_path.startswith("/") or ".." in mount_path.split("/"):
+            raise ValueError(f"the mount path {mount_path!r} must be absolute and must not climb")
+        return Path(f"{self.mount_root}{os.path.normpath(mount_path)}")
+
+
+class Resolver:
+    """Downloads what references stand for, each once, side by side."""
+
+    def __init__(self, places: DataPlaces, known_ids: frozenset[str] | None, log: Log) -> None:
+        """Take note.
+
+        Args:
+            places: Where to put data.
+            known_ids: The payload's list of real references; `None` where it has none, and all of the shape count.
+            log: Told of retries.
+        """
+        self._places = places
+        self._known_ids = known_ids
+        self._log = log
+        self._paths: dict[tuple[str, str | None], Path] = {}
+
+    def mount(self, volumes: Sequence[Any]) -> None:
+        """Make the volumes appear at their mount paths.
+
+        Raises:
+            ValueError: One of them is no reference with a mount path.
+            OSError: One cannot be downloaded.
+        """
+        references = []
+        for volume in volumes:
+            reference = as_reference(volume, None)
+            if reference is None or not reference.mount_path:
+                raise ValueError("the payload's volumes hold something that is no reference with a mount path")
+            references.append(reference)
+        self._fetch_all(references)
+
+    def resolve(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Replaced:
+        """Return the arguments with an absolute path in the place of each reference.
+
+        Raises:
+            OSError: Something cannot be downloaded.
+        """
+        known = self._known_ids
+        matches = _is_reference if known is None else lambda value: as_reference(value, known) is not None
+        found = find(args, kwargs, matches=matches, noun=_NOUN)
+        self._fetch_all([self._reference(one.value) for one in found])
+        return replace(
+            tuple(args), dict(kwargs), matches=matches, make=lambda value: str(self._path(value)), noun=_NOUN
+        )
+
+    def _reference(self, value: Any) -> Reference:
+        reference = as_reference(value, self._known_ids)
+        if reference is None:
+            raise TypeError(f"no reference: {type(value).__name__}")
+        return reference
+
+    def _path(self, value: Any) -> Path:
+        return self._paths[_key(self._reference(value))]
+
+    def _fetch_all(self, references: Sequence[Reference]) -> None:
+        missing = {_key(one): one for one in references if _key(one) not in self._paths}
+        calls = [
+            lambda one=one, at=at: self._fetch(one, at) for at, one in enumerate(missing.values(), len(self._paths))
+        ]
+        self._paths.update(zip(missing, side_by_side(calls), strict=True))
+
+    def _fetch(self, reference: Reference, number: int) -> Path:
+        if reference.mount_path is None:
+            target = self._places.directory / str(number)
+        else:
+            target = self._places.mount(reference.mount_path)
+            if reference.fuse:
+                return target
+        return retried(f"download of {reference.uri}", lambda: _download(reference, target), log=self._log)
+
+
+def _is_reference(value: Any) -> bool:
+    return as_reference(value, None) is not None
+
+
+def _key(reference: Reference) -> tuple[str, str | None]:
+    return reference.uri, reference.mount_path
+
+
+def _download(reference: Reference, target: Path) -> Path:
+    """Put a file or a directory at the target, or a file of no name of its own into it; return what to hand on."""
+    source = local_path(reference.uri)
+    if source is None:
+        return _download_remote(reference, target)
+    if source.is_dir():
+        copy_tree(source, target)
+        _make_empty_dirs(reference, target)
+        return target
+    file = _file_target(reference, target)
+    copy_file(source, file)
+    return file
+
+
+def _file_target(reference: Reference, target: Path) -> Path:
+    """Return where a single file goes: to the mount path itself, else under its own name."""
+    if reference.mount_path is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+    target.mkdir(parents=True, exist_ok=True)
+    return target / (base_name(reference.uri) or "data")
+
+
+def _download_remote(reference: Reference, target: Path) -> Path:
+    system, path = open_url(reference.uri)
+    prefix = f"{path.rstrip('/')}/"
+    names = [] if not reference.is_dir and system.isfile(path) else list(system.find(prefix))
+    if not names:
+        file = _file_target(reference, target)
+        download(reference.uri, file)
+        return file
+    target.mkdir(parents=True, exist_ok=True)
+    scheme = reference.uri.partition("://")[0]
+    for name in names:
+        relative = name[len(prefix) :]
+        if ".." in relative.split("/"):
+            raise ValueError(f"object {name!r} leads out of its directory")
+        file = target / relative
+        file.parent.mkdir(parents=True, exist_ok=True)
+        download(f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}", file)
+    _make_empty_dirs(reference, target)
+    return target
+
+
+def _make_empty_dirs(reference: Reference, target: Path) -> None:
+    for name in reference.empty_dirs:
+        if name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"empty directory {name!r} leads out of its directory")
+        (target / name).mkdir(parents=True, exist_ok=True)

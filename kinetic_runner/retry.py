@@ -1,0 +1,58 @@
+"""Trying again what may work the next time."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from kinetic_runner.log import Log
+
+T = TypeVar("T")
+
+_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0)
+_FINAL: Final = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+_FINAL_CODES: Final = frozenset((400, 401, 403, 404))
+
+
+def retried(what: str, call: Callable[[], T], *, log: Log, sleep: Callable[[float], None] = time.sleep) -> T:
+    """Call until it works; five times at most, with growing pauses that no two hosts share.
+
+    Args:
+        what: For the log, such as `download of gs://b/context.zip`.
+        call: What to do; it starts from the beginning each time.
+        log: Told of each failure that is tried again.
+        sleep: How to wait, given seconds.
+
+    Raises:
+        Exception: The last failure, or at once one that will not go away: an absence, a refusal, a missing driver.
+    """
+    for delay_s in _DELAYS_S:
+        try:
+            return call()
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            log.caution(f"{what} failed ({type(error).__name__}: {error}); trying again")
+            sleep(delay_s * (0.5 + os.urandom(1)[0] / 255))
+    return call()
+
+
+def is_transient(error: Exception) -> bool:
+    """Tell whether the same call may work later.
+
+    >>> is_transient(TimeoutError()), is_transient(FileNotFoundError())
+    (True, False)
+    """
+    status = _status(error)
+    if isinstance(error, _FINAL) or status in _FINAL_CODES:
+        return False
+    # Drivers raise more than OSError; an HTTP status tells that the network or the server is to blame.
+    return isinstance(error, OSError) or status is not None
+
+
+def _status(error: Exception) -> int | None:
+    for name in ("code", "status"):
+        value = getattr(error, name, None)
+        if isinstance(value, int):
+            return value
+    return None

@@ -1,0 +1,108 @@
+"""One run, from the command line to the exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import MutableMapping, Sequence
+from typing import Final
+
+from kinetic_runner.arguments import parse
+from kinetic_runner.delivery import Destination
+from kinetic_runner.formats import format_of
+from kinetic_runner.hosts import worker_result_uri
+from kinetic_runner.invoke import Outcome, failure
+from kinetic_runner.job import Job, begin
+from kinetic_runner.log import Log
+from kinetic_runner.report import Report
+from kinetic_runner.stages import PHASES
+from kinetic_runner.termination import Termination
+
+SUCCESS: Final = 0
+FAILURE: Final = 1
+
+
+def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> int:
+    """Run one packaged job in this process, and write its record.
+
+    The process is changed as the job wants it: import path, working directory, environment, SIGTERM.
+
+    Args:
+        argv: Command line without the program's name.
+        environ: This process's environment.
+        log: Told of every phase.
+
+    Returns:
+        0 when the function returned, 1 when it or a phase failed.
+
+    Raises:
+        SystemExit: The command line cannot be used (2), or asks for help (0).
+    """
+    arguments = parse(argv)
+    try:
+        job = begin(arguments, environ, log)
+        uri = worker_result_uri(arguments.result, job.host_index)
+        report = Report(
+            Destination(uri, job.scratch), form=format_of(arguments.result), host_index=job.host_index, log=log
+        )
+    except Exception:  # noqa: BLE001 - there is nowhere to write a record to; the log is all that is left
+        log.text(traceback.format_exc())
+        return FAILURE
+    try:
+        return _Run(job, report).run()
+    finally:
+        job.clean()
+
+
+class _Run:
+    def __init__(self, job: Job, report: Report) -> None:
+        self._job = job
+        self._report = report
+        self._phase = PHASES[0][0]
+        self._process = os.getpid()
+        self._termination = Termination(self._report_termination)
+
+    def run(self) -> int:
+        self._termination.install()
+        outcome = self._outcome()
+        if os.getpid() != self._process:
+            # A fork that the function made came back out of it. What follows is the business of its parent.
+            os._exit(SUCCESS if outcome.success else FAILURE)
+        self._termination.defer()
+        if outcome.traceback is not None:
+            self._job.log.text(outcome.traceback)
+        if not outcome.success:
+            self._job.log.say(f"failed in phase {self._phase!r}")
+        elif self._job.host_index:
+            self._job.log.say(f"host {self._job.host_index} succeeded; the value is host 0's")
+            return SUCCESS
+        return SUCCESS if self._told(outcome, self._phase) else FAILURE
+
+    def _outcome(self) -> Outcome:
+        for self._phase, act in PHASES:
+            self._job.log.say(self._phase)
+            try:
+                act(self._job)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the client has to learn of it
+                return failure(error)
+        return self._job.outcome
+
+    def _told(self, outcome: Outcome, phase: str) -> bool:
+        """Write the record, and tell whether it is there and says success."""
+        try:
+            return self._report.write(outcome, phase, self._job.names).success
+        except Exception as error:  # noqa: BLE001 - one more record is tried; then the log is all that is left
+            self._job.log.text(traceback.format_exc())
+            if outcome.success:
+                self._told(failure(error), self._report.phase)
+        return False
+
+    def _report_termination(self) -> None:
+        error = RuntimeError(f"the pod was told to stop (SIGTERM) in phase {self._phase!r}")
+        self._job.log.say(str(error))
+        try:
+            self._report.write(Outcome(error=error), self._phase, self._job.names, terminated=True)
+        except Exception:  # noqa: BLE001 - the process ends in any case
+            self._job.log.text(traceback.format_exc())
+        if self._job.link is not None:
+            self._job.link.remove()
+        sys.stdout.flush()

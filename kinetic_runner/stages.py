@@ -1,0 +1,137 @@
+"""The phases, in order. Each has a name, used in the log and in failure records."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kinetic_core.wire import payload as keys
+from kinetic_core.wire.names import PLAN_PATH
+from kinetic_core.wire.plan import read_plan
+from kinetic_runner import environment, formats, requirements
+from kinetic_runner.advice import loading_failure, skew_lines
+from kinetic_runner.fetch import Fetched, fetch
+from kinetic_runner.filenames import FileNames
+from kinetic_runner.functions import find_function
+from kinetic_runner.invoke import invoke
+from kinetic_runner.job import Job
+from kinetic_runner.loading import load_json, load_pickle
+from kinetic_runner.parallel import side_by_side
+from kinetic_runner.preview import first_items
+from kinetic_runner.resolve import ENV_MOUNT_ROOT, DataPlaces, Resolver
+from kinetic_runner.workspace import extract
+
+Phase = tuple[str, Callable[[Job], None]]
+
+
+def download(job: Job) -> None:
+    """Fetch the artifacts, side by side; refuse a format that is not accepted first."""
+    asked = job.arguments
+    formats.check_format(job.format, formats.allowed_formats(asked.allowed_serialization, job.environ))
+    wanted = [(asked.context, asked.context_sha256), (asked.payload, asked.payload_sha256)]
+    if asked.requirements is not None:
+        wanted.append((asked.requirements, None))
+    fetched = side_by_side(
+        [partial(fetch, uri, job.scratch, log=job.log, hashed=digest is not None) for uri, digest in wanted]
+    )
+    job.context, job.payload_file, *others = fetched
+    job.requirements = others[0] if others else None
+
+
+def verify(job: Job) -> None:
+    """Compare the bytes that arrived with what the client sent."""
+    asked = job.arguments
+    for fetched, digest in ((job.context, asked.context_sha256), (job.payload_file, asked.payload_sha256)):
+        there = _present(fetched)
+        if digest is not None and there.sha256 != digest.strip().lower():
+            raise ValueError(f"{there.uri} is not what the client sent: SHA-256 {there.sha256}, expected {digest}")
+
+
+def install(job: Job) -> None:
+    """Install the job's own requirements."""
+    if job.requirements is not None:
+        requirements.install(job.requirements.path, environ=job.environ, log=job.log)
+
+
+def unpack(job: Job) -> None:
+    """Extract the context, and enter it as the plan says."""
+    count = extract(_present(job.context).path, job.workspace, environ=job.environ, log=job.log)
+    job.log.say(f"context extracted, {count} files")
+    path = job.workspace / PLAN_PATH
+    job.plan, warnings = read_plan(path.read_bytes() if path.is_file() else None)
+    for warning in warnings:
+        job.log.caution(warning)
+    job.names = FileNames(package_root=job.plan.package_root, workspace=job.workspace)
+    environment.enter(job.plan, job.workspace, job.log)
+
+
+def unpickle(job: Job) -> None:
+    """Load the call. Modules of the project that it imports come from the workspace."""
+    path = _present(job.payload_file).path
+    environment.name_job(job.environ, job.host_index)
+    if job.format == "json":
+        job.payload = load_json(path)
+        environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
+        job.function = find_function(job.payload[keys.FUNC], job.workspace)
+        return
+    # Loading imports what the function refers to, and some of that reads variables once and for all.
+    environment.set_variables(first_items(path).get(keys.ENV_VARS), job.environ, job.log)
+    try:
+        job.payload = load_pickle(path, job.names)
+    except Exception as error:
+        raise loading_failure(error, path, job.plan) from error
+    job.function = job.payload[keys.FUNC]
+
+
+def surround(job: Job) -> None:
+    """Set the captured variables, make the working-directory link, tell of other versions."""
+    environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
+    environment.name_job(job.environ, job.host_index)
+    for line in skew_lines(job.payload):
+        job.log.caution(f"other versions here than at the client: {line}")
+    working_dir = job.payload.get(keys.WORKING_DIR)
+    if job.arguments.working_dir_link and isinstance(working_dir, str):
+        job.link = environment.WorkingDirLink(working_dir, job.workspace)
+        job.link.make(job.log)
+
+
+def resolve(job: Job) -> None:
+    """Put data in place: volumes first, then what the arguments refer to."""
+    payload = job.payload
+    ids = payload.get(keys.DATA_REF_IDS)
+    resolver = Resolver(
+        DataPlaces(directory=job.scratch / "data", mount_root=job.environ.get(ENV_MOUNT_ROOT, "")),
+        None if ids is None else frozenset(ids),
+        job.log,
+    )
+    resolver.mount(payload.get(keys.VOLUMES) or ())
+    job.args, job.kwargs = payload[keys.ARGS], payload[keys.KWARGS]
+    if payload.get(keys.HAS_DATA_REFS, True):
+        replaced = resolver.resolve(job.args, job.kwargs)
+        job.args, job.kwargs = replaced.args, replaced.kwargs
+        for note in replaced.notes:
+            job.log.caution(note)
+
+
+def execute(job: Job) -> None:
+    """Make the call."""
+    if job.function is None:
+        raise RuntimeError("the call is made before it was loaded")
+    job.outcome = invoke(job.function, job.args, job.kwargs)
+
+
+PHASES: Final[tuple[Phase, ...]] = (
+    ("artifact download", download),
+    ("artifact verification", verify),
+    ("requirements install", install),
+    ("context extract", unpack),
+    ("payload unpickle", unpickle),
+    ("environment setup", surround),
+    ("data resolve", resolve),
+    ("execute", execute),
+)
+
+
+def _present(fetched: Fetched | None) -> Fetched:
+    if fetched is None:
+        raise RuntimeError("an artifact is used before it was fetched")
+    return fetched
