@@ -14,7 +14,6 @@ from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
-from kinetic_core.wire.removal import remove_tree
 from kinetic_local.bundle import bundle_where_needed
 from kinetic_local.command import runner_command
 from kinetic_local.environment import passing, runner_environ
@@ -23,7 +22,7 @@ from kinetic_local.launch import launch
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, temporary_folder
-from kinetic_local.pod import LOG, read_events, request_cancel
+from kinetic_local.pod import LOG, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.state import Watch, job_event
 from kinetic_local.turns import draw_ticket, drop_ticket
@@ -68,7 +67,7 @@ class LocalBackend:
         """
         limit = job_limit(self._environ)
         ref = self._places.reference(spec)
-        pod = self._places.pod(spec)
+        pod = self._places.pod(spec.job_id, spec.job_url)
         try:
             for folder in (self._places.queue, self._places.live, pod):
                 make_private(folder)
@@ -93,11 +92,11 @@ class LocalBackend:
 
     def status(self, ref: JobRef) -> JobState:
         """Return how the job stands now."""
-        return Watch(ref).state()
+        return Watch(ref, self._places).state()
 
     def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
         """Yield what happened to the job and then what happens, until it has ended or the time is up."""
-        watch = Watch(ref)
+        watch = Watch(ref, self._places)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         told, pause_s = 0, _FIRST_POLL_S
         while True:
@@ -117,7 +116,7 @@ class LocalBackend:
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
         """Yield pieces of the log as text, undecodable bytes replaced."""
-        watch = Watch(ref)
+        watch = Watch(ref, self._places)
         pause_s = _FIRST_POLL_S
 
         def pause() -> None:
@@ -134,8 +133,11 @@ class LocalBackend:
 
     def cancel(self, ref: JobRef) -> None:
         """End the job and all its processes: SIGTERM first, SIGKILL to what is left after the grace period."""
-        watch = Watch(ref)
-        if watch.state().status.is_terminal or not watch.is_here:
+        watch = Watch(ref, self._places)
+        if watch.state().status.is_terminal:
+            return
+        if not watch.is_here:
+            self._log.warning("job_elsewhere", job_id=ref.job_id, machine=watch.machine, remedy="cancel it there")
             return
         request_cancel(watch.pod)
         self._wait_for_end(watch, signal.SIGTERM, 2 * self._grace_s + 1)
@@ -145,11 +147,8 @@ class LocalBackend:
     def cleanup(self, ref: JobRef) -> None:
         """Remove the job's log and events; a job that still runs is cancelled first."""
         self.cancel(ref)
-        watch = Watch(ref)
-        if watch.pod:
-            remove_tree(Path(watch.pod))
-        if watch.live and not watch.is_alive():
-            Path(watch.live).unlink(missing_ok=True)
+        watch = Watch(ref, self._places)
+        remove_pod(watch.pod)
 
     def find(self) -> Iterator[JobRef]:
         """Yield this user's jobs that wait or run on this machine."""
@@ -160,7 +159,8 @@ class LocalBackend:
                     if is_locked(str(file)):
                         yield ref
                     else:
-                        Watch(ref).events()
+                        Watch(ref, self._places).events()
+                        _discard(file)
 
     def _start(self, spec: JobSpec, lock: int, limit: int) -> None:
         queue = str(self._places.queue)
@@ -170,7 +170,7 @@ class LocalBackend:
                 job_id=spec.job_id,
                 command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
                 environ=runner_environ(spec, self._environ),
-                pod=str(self._places.pod(spec)),
+                pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),
                 live_fd=lock,
                 queue=queue,
@@ -197,6 +197,14 @@ class LocalBackend:
         while watch.is_alive() and time.monotonic() < deadline_s:
             told = told or watch.signal_supervisor(number)
             watch.wait(_FIRST_POLL_S if not told else _LAST_POLL_S)
+
+
+def _discard(live: Path) -> None:
+    """Remove the file of a job that is dead, unless it came to life meanwhile."""
+    lock = try_lock(str(live))
+    if lock is not None:
+        live.unlink(missing_ok=True)
+        os.close(lock)
 
 
 def _claim(live: Path) -> int | None:

@@ -40,15 +40,13 @@ class Places:
         """Return the file that the job's supervisor keeps locked while it lives."""
         return self.live / job_id
 
-    def pod(self, spec: JobSpec) -> Path:
+    def pod(self, job_id: str, job_url: str) -> Path:
         """Return the folder of the job's log and events: in the job's own folder where that is on this machine."""
-        if spec.job_url.startswith(_FILE):
-            return Path(spec.job_url.removeprefix(_FILE)) / "pod"
-        return self.state / spec.job_id
+        return Path(local_path(job_url)) / "pod" if local_path(job_url) else self.state / job_id
 
     def reference(self, spec: JobSpec) -> JobRef:
         """Return the pointer by which any process of this user finds the job again."""
-        details = {"pod": str(self.pod(spec)), "live": str(self.live_file(spec.job_id)), "machine": os.uname().nodename}
+        details = {"job_url": spec.job_url, "machine": os.uname().nodename}
         return JobRef(backend="local", job_id=spec.job_id, details=details)
 
 

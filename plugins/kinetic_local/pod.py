@@ -57,6 +57,15 @@ def request_cancel(pod: str) -> None:
         os.close(os.open(f"{pod}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
+def remove_pod(pod: str) -> None:
+    """Remove the pod's folder: what a job writes there by name, and nothing else, whatever the path names."""
+    for name in (LOG, EVENTS, CANCEL):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(f"{pod}/{name}")  # noqa: PTH108 - as above
+    with suppress(OSError):
+        os.rmdir(pod)  # noqa: PTH106 - as above
+
+
 def cancel_requested(pod: str) -> bool:
     """Tell whether somebody asked for the job's end."""
     return os.path.exists(f"{pod}/{CANCEL}")  # noqa: PTH110 - as above

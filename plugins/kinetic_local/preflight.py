@@ -35,6 +35,12 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
             severity=Severity.INFO,
             message=f"container_image={options.container_image!r} is ignored: a local job runs in this interpreter",
         )
+    if any(getattr(data, "fuse", False) for data in options.volumes.values()):
+        yield Finding(
+            code="fuse_copied",
+            severity=Severity.INFO,
+            message="fuse=True: the local backend mounts nothing, the function sees a read-only copy",
+        )
     if not sys.executable:
         yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
     try:

@@ -4,7 +4,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any, Final
 from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
 from kinetic_core.wire.removal import remove_tree
 from kinetic_local.locks import is_locked, try_lock
+from kinetic_local.places import Places
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
 from kinetic_local.processes import start_mark
+from kinetic_local.supervisor import WORKSPACE_PREFIX
 
 _KILLED: Final = "the job's supervisor was killed before the job ended"
 
@@ -22,43 +24,56 @@ _KILLED: Final = "the job's supervisor was killed before the job ended"
 class Watch:
     """One job, looked at from a client."""
 
-    def __init__(self, ref: JobRef) -> None:
-        """Look at the job that the reference points to."""
-        self.job_id = ref.job_id
-        self.pod = ref.details.get("pod", "")
-        self.live = ref.details.get("live", "")
+    def __init__(self, ref: JobRef, places: Places) -> None:
+        """Look at the job that the reference points to.
+
+        Args:
+            ref: As `submit` returned it, or with no more than the job's URL: a client that died while it
+                submitted could save no more.
+            places: Of this user.
+        """
+        self.pod = str(places.pod(ref.job_id, ref.details.get("job_url", "")))
         self.machine = ref.details.get("machine", "")
-        self.is_here = self.machine in ("", os.uname().nodename)
+        self._live = str(places.live_file(ref.job_id))
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether the job was submitted on this machine, by this user: then its processes are ours to end."""
+        with suppress(OSError):
+            return self.machine in ("", os.uname().nodename) and Path(self.pod).stat().st_uid == os.getuid()
+        return False
+
+    def live_file(self) -> str:
+        """Return the file that the supervisor keeps locked; the pod knows best, for homes may differ."""
+        return self._live_file(read_events(self.pod))
 
     def is_alive(self) -> bool:
         """Tell whether the job's supervisor lives."""
-        return is_locked(self.live)
+        return is_locked(self.live_file())
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> Sequence[Mapping[str, Any]]:
         """Return what happened so far; when the supervisor died without a last word, say so in its place."""
         events = read_events(self.pod)
-        if not events or _ended(events) or not self.is_here or self.is_alive():
+        if not events or _ended(events) or not self.is_here or is_locked(self._live_file(events)):
             return events
-        self._settle()
+        self._settle(self._live_file(events))
         return read_events(self.pod)
 
     def state(self) -> JobState:
         """Return how the job stands."""
         events = self.events()
         if events:
-            last = events[-1]
-            exit_code = last["details"].get("exit_code")
-            return JobState(status=last["status"], reason=last["reason"] or _waiting(last), exit_code=exit_code)
+            return _state(events[-1])
         if self.is_alive():
             return JobState(status=JobStatus.PENDING, reason="starting")
-        where = "" if self.is_here else f"; it was submitted on {self.machine}, look for it there"
+        where = f"; it was submitted on {self.machine}" if self.machine not in ("", os.uname().nodename) else ""
         return JobState(status=JobStatus.NOT_FOUND, reason=f"there is no such job in {self.pod}{where}")
 
     def signal_supervisor(self, number: signal.Signals) -> bool:
         """Send the supervisor a signal; tell whether there was one, never another process that has its id now."""
         for event in read_events(self.pod)[:1]:
             pid, mark = event["details"]["pid"], event["details"]["mark"]
-            if self.is_here and self.is_alive() and start_mark(pid) == mark:
+            if self.is_alive() and start_mark(pid) == mark:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
                     return True
@@ -80,14 +95,17 @@ class Watch:
         finally:
             os.close(descriptor)
 
-    def _settle(self) -> None:
+    def _live_file(self, events: Sequence[Mapping[str, Any]]) -> str:
+        return str(events[0]["details"]["live"]) if events and self.is_here else self._live
+
+    def _settle(self, live: str) -> None:
         """End what a killed supervisor left, and write the last event for it; once, whoever comes first."""
-        lock = try_lock(self.live) if Path(self.live).parent.is_dir() else None
+        lock = try_lock(live) if Path(live).parent.is_dir() else None
         if lock is None:
             return
         try:
             events = read_events(self.pod)
-            if _ended(events):
+            if not events or _ended(events):
                 return
             for event in events:
                 _end_attempt(event["details"])
@@ -96,7 +114,7 @@ class Watch:
             status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", _KILLED)
             append_event(descriptor, "job_ended", status, reason)
             os.close(descriptor)
-            Path(self.live).unlink(missing_ok=True)
+            Path(live).unlink(missing_ok=True)
         finally:
             os.close(lock)
 
@@ -113,14 +131,15 @@ def job_event(job_id: str, raw: Mapping[str, Any]) -> JobEvent:
     )
 
 
-def _ended(events: list[dict[str, Any]]) -> bool:
+def _state(last: Mapping[str, Any]) -> JobState:
+    reason, details = last["reason"], last["details"]
+    if last["status"] == JobStatus.PENDING:
+        reason = f"starting, or waiting for its turn: at most {details['limit']} local jobs run at once"
+    return JobState(status=last["status"], reason=reason, exit_code=details.get("exit_code"))
+
+
+def _ended(events: Sequence[Mapping[str, Any]]) -> bool:
     return bool(events) and JobStatus(events[-1]["status"]).is_terminal
-
-
-def _waiting(last: Mapping[str, Any]) -> str:
-    if last["status"] != JobStatus.PENDING:
-        return ""
-    return f"starting, or waiting for its turn: at most {last['details']['limit']} local jobs run at once"
 
 
 def _end_attempt(details: Mapping[str, Any]) -> None:
@@ -130,8 +149,10 @@ def _end_attempt(details: Mapping[str, Any]) -> None:
     if start_mark(details["pid"]) == details["mark"]:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(details["pid"], signal.SIGKILL)
-    with suppress(OSError):
-        remove_tree(Path(details["folder"]))
+    folder = Path(details["folder"])
+    if folder.name.startswith(WORKSPACE_PREFIX):
+        with suppress(OSError):
+            remove_tree(folder)
 
 
 def _open_process(pid: int) -> int | None:

@@ -17,6 +17,8 @@ from kinetic_local.outcome import Outcome, outcome_of
 from kinetic_local.spawn import adopt_orphans, spawn
 from kinetic_local.turns import drop_ticket, take_slot
 
+WORKSPACE_PREFIX = "kinetic-"
+
 _FIRST_POLL_S = 0.002
 _LAST_POLL_S = 0.05
 _SWEEPS = 100
@@ -186,7 +188,7 @@ class Supervisor:
 
 def _private_folder(parent: str) -> str:
     """Make a folder that nobody else can read or guess, with the runner's workspace, mounts and temporary files."""
-    folder = f"{parent}/kinetic-{os.urandom(8).hex()}"
+    folder = f"{parent}/{WORKSPACE_PREFIX}{os.urandom(8).hex()}"
     for path in (folder, f"{folder}/workspace", f"{folder}/mounts", f"{folder}/temporary"):
         os.mkdir(path, 0o700)  # noqa: PTH102 - see the module's docstring
     return folder
