@@ -87,6 +87,18 @@ def report(findings: "Iterable[Finding]", logger: "Logger") -> None:
         log(finding.code, message=finding.message, remedy=finding.remedy, severity=str(finding.severity))
 
 
+def sentence(message: str, remedy: str) -> str:
+    """Join what happened and what to do about it.
+
+    >>> sentence("212 MB is much", "exclude some"), sentence("212 MB is much", "Exclude some."), sentence("Much.", "")
+    ('212 MB is much; exclude some', '212 MB is much. Exclude some.', 'Much.')
+    """
+    if not remedy:
+        return message
+    link = " " if message.endswith((".", "!", "?")) else ". " if remedy[0].isupper() else "; "
+    return f"{message}{link}{remedy}"
+
+
 class _LazyLogger:
     """Asks the standard library whether anybody listens before structlog is imported."""
 
@@ -161,9 +173,7 @@ def _for_a_person(details: Mapping[str, Any]) -> str:
     if not said:
         rest = [f"{key}={value!r}" for key, value in details.items() if key not in ("event", "message", "remedy")]
         said = str(details["event"]).replace("_", " ") + (f" ({', '.join(rest)})" if rest else "")
-    remedy = str(details.get("remedy") or "")
-    link = "" if not remedy else " " if said.endswith((".", "!", "?")) else "; "
-    return _one_line(f"kinetic: {said}{link}{remedy}")
+    return _one_line(f"kinetic: {sentence(said, str(details.get('remedy') or ''))}")
 
 
 def _one_line(text: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from kinetic.cli.output import AsJson, print_fields, print_json, print_table
+from kinetic.cli.options import AsJson
+from kinetic.cli.output import print_fields, print_json, print_table
 from kinetic.settings import DEFAULT, Provenance, Resolved
 
 HIDDEN: Final = "(hidden)"

@@ -3,14 +3,16 @@
 import json
 import sys
 import traceback
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinetic.cli.output import AsJson, complain, print_fields, print_json, print_table
-from kinetic.jobs.attach import attach, list_jobs
-from kinetic.jobs.handle import JobHandle
+from kinetic.cli.options import AsJson
+from kinetic.cli.output import complain, print_fields, print_json, print_table
 from kinetic_core.errors import JobFailedError, KineticError
+
+if TYPE_CHECKING:
+    from kinetic.jobs.handle import JobHandle
 
 JobId = Annotated[str, typer.Argument(metavar="JOB_ID", help="`job-` and 8 hexadecimal digits.")]
 Store = Annotated[str | None, typer.Option("--storage", metavar="URL", help="The store to search.")]
@@ -30,6 +32,8 @@ def make_app() -> typer.Typer:
 
 def list_live(*, as_json: AsJson = False) -> None:
     """List the live jobs, the oldest first."""
+    from kinetic.jobs.attach import list_jobs
+
     found = [_described(handle) for handle in list_jobs()]
     if as_json:
         print_json(found)
@@ -40,7 +44,7 @@ def list_live(*, as_json: AsJson = False) -> None:
 
 def status(job_id: JobId, *, storage: Store = None, as_json: AsJson = False) -> None:
     """Print how a job stands."""
-    described = _described(attach(job_id, storage=storage))
+    described = _described(_attach(job_id, storage))
     if as_json:
         print_json(described)
     else:
@@ -57,7 +61,7 @@ def logs(
     """Print a job's log."""
     if follow and tail is not None:
         raise typer.BadParameter("--follow shows the whole log; leave out --tail")
-    handle = attach(job_id, storage=storage)
+    handle = _attach(job_id, storage)
     if follow:
         handle.logs(follow=True)
     else:
@@ -73,7 +77,7 @@ def result(
     as_json: AsJson = False,
 ) -> None:
     """Wait for a job and print its value; exit with 1 when it failed."""
-    handle = attach(job_id, storage=storage)
+    handle = _attach(job_id, storage)
     try:
         value = handle.result(timeout=timeout, cleanup=remove)
     except KineticError:
@@ -86,7 +90,7 @@ def result(
 
 def cancel(job_id: JobId, *, storage: Store = None) -> None:
     """End a job and all its processes; nothing happens when it has ended."""
-    handle = attach(job_id, storage=storage)
+    handle = _attach(job_id, storage)
     handle.cancel()
     print(f"{job_id}: {handle.status()}")
 
@@ -98,11 +102,17 @@ def cleanup(
     storage: Store = None,
 ) -> None:
     """Remove what is left of a job: the backend's resource and the store's artifacts."""
-    attach(job_id, storage=storage).cleanup(storage=not keep_artifacts)
+    _attach(job_id, storage).cleanup(storage=not keep_artifacts)
     print(f"{job_id}: cleaned up")
 
 
-def _described(handle: JobHandle[Any]) -> dict[str, str]:
+def _attach(job_id: str, storage: str | None) -> "JobHandle[Any]":
+    from kinetic.jobs.attach import attach
+
+    return attach(job_id, storage=storage)
+
+
+def _described(handle: "JobHandle[Any]") -> dict[str, str]:
     return {
         "job_id": handle.job_id,
         "status": str(handle.status()),
@@ -123,7 +133,7 @@ def _value(value: Any) -> dict[str, Any]:
     return {"value": value if faithful else None, "is_json": faithful, "repr": repr(value)}
 
 
-def _tell_failure(handle: JobHandle[Any], error: Exception) -> None:
+def _tell_failure(handle: "JobHandle[Any]", error: Exception) -> None:
     """Print the function's own exception: its remote traceback is the note that it carries."""
     last = "".join(traceback.format_exception_only(error)).rstrip()
     complain(JobFailedError(f"{handle.job_id} ({handle.func_name}) raised:\n{last}"))

@@ -3,13 +3,9 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from kinetic_core.packaging.printable import printable
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def print_json(value: Any) -> None:

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 import attrs
 import typer
 
-from kinetic.cli.output import AsJson, human_size, print_json, print_table
-from kinetic.cli.target import Args, FileFunction, Kwargs, load_target
-from kinetic.submission import pipeline
+from kinetic.cli.options import Args, AsJson, FileFunction, Kwargs
+from kinetic.cli.output import human_size, print_json, print_table
 from kinetic_core.model.package import Artifact, Package
 
 
@@ -24,6 +23,9 @@ def package(
 
     A function that needs arguments is packaged alone, unless --args or --kwargs give them.
     """
+    from kinetic.cli.target import load_target
+    from kinetic.submission import pipeline
+
     found = load_target(target, args, kwargs)
     made = pipeline.package_only(
         found.function, found.args, found.kwargs, found.options, directory, check_signature=found.is_call

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kinetic.cli.output import AsJson, print_json, print_table
+from kinetic.cli.options import AsJson
+from kinetic.cli.output import print_json, print_table
 from kinetic_core.packaging.printable import printable
 
 

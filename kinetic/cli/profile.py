@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from kinetic.cli.config import redact
-from kinetic.cli.output import AsJson, print_fields, print_json, print_table
+from kinetic.cli.options import AsJson
+from kinetic.cli.output import print_fields, print_json, print_table
 from kinetic.profiles import FIELDS, Profile, Profiles, load_profiles
 from kinetic_core.errors import ConfigError
 

@@ -3,6 +3,7 @@
 Nothing below `if __name__ == "__main__":` runs.
 """
 
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -13,10 +14,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import attrs
-import typer
 
 from kinetic.api.callable import RemoteCallable
 from kinetic.profiles import did_you_mean
@@ -24,16 +24,6 @@ from kinetic.submission.refusal import submissions_refused
 from kinetic_core.errors import KineticError, PackagingError, UsageError
 from kinetic_core.model.request import RunOptions
 from kinetic_core.packaging.callables import refuse
-
-FileFunction = Annotated[
-    str, typer.Argument(metavar="FILE:FUNCTION", help="Such as train.py:train, or train.py:Trainer.fit.")
-]
-Args = Annotated[
-    str | None, typer.Option("--args", metavar="JSON", help="Positional arguments of the call: a JSON array.")
-]
-Kwargs = Annotated[
-    str | None, typer.Option("--kwargs", metavar="JSON", help="Keyword arguments of the call: a JSON object.")
-]
 
 _SHOWN: Final = 8
 
@@ -84,7 +74,8 @@ def load_target(file_function: str, args: str | None = None, kwargs: str | None 
 def load_file(path: Path) -> ModuleType:
     """Execute a file under its module name, with its directory first on `sys.path`.
 
-    A file inside a package is loaded as the package's module, so its relative imports work.
+    A file inside a package is loaded as the package's module, so its relative imports work. What it prints goes
+    to stderr.
 
     Raises:
         PackagingError: The file's own code failed, or called a function that runs elsewhere.
@@ -98,7 +89,9 @@ def load_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
     try:
-        with submissions_refused(f"{path.name} calls a function that runs elsewhere while it is loaded"):
+        # What the file prints is not this program's answer, which may be JSON.
+        refused = submissions_refused(f"{path.name} calls a function that runs elsewhere while it is loaded")
+        with refused, contextlib.redirect_stdout(sys.stderr):
             return _import_from_package(path, package) or _execute(path)
     except KineticError as error:
         raise PackagingError(f"cannot load {path}: {error}") from error
@@ -199,7 +192,10 @@ def _own_functions(owner: Any, module: ModuleType) -> list[str]:
     return [
         name
         for name, value in members.items()
-        if callable(value) and not name.startswith("__") and getattr(value, "__module__", None) == module.__name__
+        if callable(value)
+        and not isinstance(value, type)
+        and not name.startswith("__")
+        and getattr(value, "__module__", None) == module.__name__
     ]
 
 

@@ -1,6 +1,7 @@
 """The tree of an archive with sizes, folded where it is long."""
 
 import heapq
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -41,7 +42,7 @@ def tree_lines(entries: Sequence[ArchiveEntry], *, fold: bool = True) -> list[st
     """
     root = _build(entries)
     shown = SHOWN_PER_DIRECTORY if fold else len(entries)
-    _open_largest(root, shown, SHOWN_LINES if fold else len(entries) * 2)
+    _open_largest(root, shown, SHOWN_LINES if fold else sys.maxsize)
     return list(_lines(root, shown, ""))
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -33,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def cli(home: Path, project: Path) -> Cli:
     kept = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "COVERAGE_PROCESS_START", "TMPDIR")
-    base: Mapping[str, str] = {name: os.environ[name] for name in kept if name in os.environ}
+    base = {name: os.environ[name] for name in kept if name in os.environ}
 
     def run(*args: str, **environ: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from tests.system.cli.conftest import Cli
 
 
