@@ -1,4 +1,4 @@
-"""A call, ready to be written: every `Data` replaced by its reference."""
+"""A call, ready to be written with every `Data` replaced by its reference, and what its writing gives."""
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from kinetic_core.model.package import Artifact, PayloadComponent
 from kinetic_core.wire import payload
 from kinetic_core.wire.plan import Plan
 
@@ -30,6 +31,19 @@ class Call:
     """Of this distribution."""
 
 
+@attrs.frozen(kw_only=True)
+class WrittenPayload:
+    """The payload on disk, and what is in it."""
+
+    artifact: Artifact
+    components: tuple[PayloadComponent, ...]
+    """The heaviest first."""
+    modules_by_value: tuple[str, ...]
+    """Modules of the project whose code travels in the payload; sorted."""
+    distributions: Mapping[str, str]
+    """Versions of the distributions that the payload refers to."""
+
+
 def surroundings_of(call: Call) -> Iterator[tuple[str, Any]]:
     """Yield the payload's items beside fingerprint, function and arguments: plain values, that JSON holds too."""
     yield payload.WORKING_DIR, call.working_dir
@@ -51,6 +65,16 @@ def function_label(call: Call) -> str:
         named = named.func
     name = getattr(named, "__name__", None)
     return f"the function {(name if isinstance(name, str) else type(named).__name__)!r}"
+
+
+def argument_label(index: int) -> str:
+    """Return how messages name a positional argument, counted from 0."""
+    return f"argument {index}"
+
+
+def keyword_label(name: str) -> str:
+    """Return how messages name a keyword argument."""
+    return f"keyword argument {name!r}"
 
 
 def global_label(module: str | None, name: str) -> str:

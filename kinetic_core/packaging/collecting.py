@@ -1,6 +1,8 @@
 """Collecting: reading a result without changing anything of the process that reads it."""
 
 import pickle
+import sys
+import types
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -11,23 +13,28 @@ import cloudpickle
 from cloudpickle.cloudpickle import _DYNAMIC_CLASS_TRACKER_BY_ID, _class_setstate
 
 from kinetic_core.errors import ResultUnavailableError
+from kinetic_core.packaging.jsonformat import load_json_result
 from kinetic_core.wire.result import Result, read_result
 
 _CLOUDPICKLE: Final = cloudpickle.cloudpickle.__name__
+_MAKE_CLASS: Final = "_make_skeleton_class"
 # The makers of classes and type variables, and at which argument they take the id that says which one it is.
-_ID_POSITIONS: Final = {"_make_skeleton_class": 4, "_make_skeleton_enum": 5, "_make_typevar": 5}
+_ID_POSITIONS: Final = types.MappingProxyType({_MAKE_CLASS: 4, "_make_skeleton_enum": 5, "_make_typevar": 5})
 _NEXT_STEP: Final = "the artifact stays where it is: collect it again where that is remedied"
 
 
 def load_result(path: Path) -> Result:
-    """Load a pickled result.
+    """Load a result; by its suffix as JSON, and then no pickle is opened, whatever the file holds.
 
-    Classes that this process sent out are found again and left exactly as they are now; classes that came into being
-    on the pod are made without telling anybody (`__init_subclass__` of their bases does not run).
+    Classes that this process sent out are found again and left exactly as they are now. Classes that came into being
+    on the pod are made without telling their bases (`__init_subclass__` of yours does not run); cloudpickle remembers
+    them weakly, so that the results of one job share them.
 
     Raises:
         ResultUnavailableError: A module that the value needs is missing here, or the file is incomplete or damaged.
     """
+    if path.suffix == ".json":
+        return load_json_result(path)
     try:
         with path.open("rb") as stream:
             return read_result(_Unpickler(stream).load())
@@ -52,22 +59,48 @@ class _Unpickler(pickle.Unpickler):
         self._found: set[int] = set()
 
     def find_class(self, module: str, name: str, /) -> Any:
-        if module == _CLOUDPICKLE:
-            if name in _ID_POSITIONS:
-                return self._finder(super().find_class(module, name), _ID_POSITIONS[name])
-            if name == _class_setstate.__name__:
-                return self._set_state
-        return super().find_class(module, name)
+        found = super().find_class(module, name)
+        if module != _CLOUDPICKLE:
+            return found
+        if name in _ID_POSITIONS:
+            return self._finder(_make_quietly if name == _MAKE_CLASS else found, _ID_POSITIONS[name])
+        return self._set_state if found is _class_setstate else found
 
     def _finder(self, make: Any, position: int) -> Any:
         def find_or_make(*arguments: Any) -> Any:
             known = _DYNAMIC_CLASS_TRACKER_BY_ID.get(arguments[position])
-            if known is not None:
-                self._found.add(id(known))
-                return known
-            return make(*arguments)
+            if known is None:
+                return make(*arguments)
+            self._found.add(id(known))
+            return known
 
         return find_or_make
 
     def _set_state(self, cls: Any, state: Any) -> Any:
         return cls if id(cls) in self._found else _class_setstate(cls, state)
+
+
+class _Silent:
+    """A first base that keeps the others from hearing of a new subclass."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        """Tell nobody."""
+
+
+def _make_quietly(constructor: Any, name: str, bases: tuple[Any, ...], *rest: Any) -> Any:
+    make = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001 - see the import above
+    real_bases = types.resolve_bases(bases)
+    if not any(_announces(base) for base in real_bases):
+        return make(constructor, name, bases, *rest)
+    made = make(constructor, name, (_Silent, *bases), *rest)
+    made.__bases__ = real_bases
+    return made
+
+
+def _announces(base: type) -> bool:
+    """Tell whether somebody's own `__init_subclass__` would hear of a subclass."""
+    return any(
+        "__init_subclass__" in vars(cls) and cls.__module__ not in sys.stdlib_module_names for cls in base.__mro__
+    )

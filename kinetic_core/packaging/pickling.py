@@ -10,7 +10,6 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, TypeVar
 
-import attrs
 import cloudpickle
 
 # Private, and unavoidable: whether a class or type variable travels by value is otherwise decided by a registry
@@ -18,10 +17,18 @@ import cloudpickle
 from cloudpickle.cloudpickle import _decompose_typevar, _dynamic_class_reduce, _make_typevar
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.model.package import Artifact, PayloadComponent
+from kinetic_core.model.package import Artifact
 from kinetic_core.packaging.annotations import portable_annotations
-from kinetic_core.packaging.bisection import explain
-from kinetic_core.packaging.call import Call, function_label, global_label, surroundings_of
+from kinetic_core.packaging.bisection import Failure, explain
+from kinetic_core.packaging.call import (
+    Call,
+    WrittenPayload,
+    argument_label,
+    function_label,
+    global_label,
+    keyword_label,
+    surroundings_of,
+)
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.reach import module_reads
 from kinetic_core.packaging.standin import standin_getattr
@@ -29,6 +36,8 @@ from kinetic_core.packaging.weighing import Scale
 from kinetic_core.wire import names, payload
 from kinetic_core.wire.digest import HashingWriter
 from kinetic_core.wire.fingerprint import fingerprint
+
+__all__ = ["CallPickler", "ReferenceMet", "WrittenPayload", "write_payload"]
 
 Reduction = tuple[Any, ...]
 
@@ -39,19 +48,6 @@ _STATE: Final = 2  # where a reduction holds its state
 
 class ReferenceMet(Exception):  # noqa: N818 - a signal, not an error: the caller walks the arguments and tries again
     """The call holds an object that travels as a reference, somewhere."""
-
-
-@attrs.frozen(kw_only=True)
-class WrittenPayload:
-    """The payload on disk, and what is in it."""
-
-    artifact: Artifact
-    components: tuple[PayloadComponent, ...]
-    """The heaviest first."""
-    modules_by_value: tuple[str, ...]
-    """Modules of the project whose code travels in the payload; sorted."""
-    distributions: Mapping[str, str]
-    """Versions of the distributions that the payload refers to."""
 
 
 def write_payload(
@@ -107,7 +103,7 @@ def _dump(pickler: "CallPickler", call: Call) -> None:
     except (ReferenceMet, _WriteError):
         raise
     except Exception as error:
-        raise explain(error, call, path=pickler.scale.path, culprit=pickler.latest) from error
+        raise explain(call, pickler.failure(error)) from error
 
 
 class _WriteError(Exception):
@@ -147,8 +143,8 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
     ) -> None:
         super().__init__(sink, protocol=names.PICKLE_PROTOCOL)
         self.scale = Scale(lambda: sink.size_bytes)
-        self.latest: object = None
-        """The object that was looked at last: after a failure, the culprit."""
+        self._latest: object = None
+        self._opened: set[int] = set()
         self._first_party = first_party
         self._module_of_globals = {id(vars(module)): module for module in first_party.values()}
         self._own_packages = own_packages
@@ -185,10 +181,15 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         foreign = self._referred - {"cloudpickle", *self._own_packages}
         return distribution_versions(name for name in foreign if name not in self._first_party)
 
+    def failure(self, error: Exception) -> Failure:
+        """Return what is known about an error that ended the writing."""
+        return Failure(error=error, path=self.scale.path, latest=self._latest, opened=self._opened, reads=self._read)
+
     def reducer_override(self, obj: Any) -> Any:
         """Say how to reduce an object; asked for everything but plain values and containers."""
-        self.latest = obj
         kind = type(obj)
+        if kind is not _Reduced:
+            self._latest = obj
         try:
             reduce = self._reducers[id(kind)]
         except KeyError:
@@ -209,7 +210,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         yield from surroundings_of(call)
         yield from self.scale.weigh([(function_label(call), (payload.FUNC, call.function))])
         yield payload.ARGS, self._weighed_tuple(call.args)
-        yield payload.KWARGS, self._weighed_dict(call.kwargs, "keyword argument {!r}".format)
+        yield payload.KWARGS, self._weighed_dict(call.kwargs, keyword_label)
         while pending := self._pending():
             yield payload.MODULE_UPDATES, pending
         yield payload.MODULES_BY_VALUE, list(self.modules_by_value())
@@ -226,6 +227,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             reduction = super().reducer_override(function)
             if reduction is NotImplemented:
                 return self._by_reference(function.__module__)
+        self._opened.add(id(function))
         for module, name in module_reads(function, self._first_party):
             self._read.setdefault(module.__name__, {})[name] = None
         make, (code, base, *rest), (state, slots), *others = reduction
@@ -247,6 +249,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         else:
             self._by_value.add(cls.__module__)
             reduction = _dynamic_class_reduce(cls)
+        self._opened.add(id(cls))
         if len(reduction) > _STATE and "__annotations__" in (members := reduction[_STATE][0]):
             members["__annotations__"] = portable_annotations(members["__annotations__"], self._own_packages)
         return reduction
@@ -256,6 +259,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         if self._first_party.get(name) is not module:
             return self._by_reference(name)
         self._by_value.add(name)
+        self._opened.add(id(module))
         read = self._read.setdefault(name, {})
         self._shipped[name] = set(read)
         namespace = vars(module)
@@ -323,7 +327,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         return _Reduced(dict, (), None, None, itertools.chain([first], weighed))
 
     def _weighed_tuple(self, items: Iterable[Any]) -> Any:
-        weighed = self.scale.weigh((f"argument {index}", item) for index, item in enumerate(items))
+        weighed = self.scale.weigh((argument_label(index), item) for index, item in enumerate(items))
         listed = _Reduced(list, (), None, itertools.chain([None], weighed))
         return _Reduced(tuple, (_Reduced(itertools.islice, (listed, 1, None)),))
 
