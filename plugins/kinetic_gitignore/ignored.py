@@ -70,15 +70,11 @@ def _patterns_above(root: Path) -> tuple[Patterns, ...]:
     """
     chain: tuple[Patterns, ...] = ()
     for directory in _directories_above(root):
-        if directory != root:
-            chain = (*chain, *read_patterns(directory, root))
-    below_top = [*_directories_above(root)][1:]
-    for directory in below_top:
-        match = _deciding(
-            [patterns for patterns in chain if patterns.is_above(directory)], directory, is_directory=True
-        )
+        match = _deciding(chain, directory, is_directory=True)
         if match is not None and match.ignores:
             return ()
+        if directory != root:
+            chain = (*chain, *read_patterns(directory, root))
     return chain
 
 
@@ -86,6 +82,6 @@ def _directories_above(root: Path) -> tuple[Path, ...]:
     """Return the directories from the repository's top down to the root, the root last; none outside a repository."""
     upward = [root, *root.parents]
     for count, directory in enumerate(upward, start=1):
-        if (directory / ".git").exists():
+        if os.path.exists(directory / ".git"):  # noqa: PTH110 - unlike Path.exists, false where it may not look
             return tuple(reversed(upward[:count]))
     return ()

@@ -1,7 +1,9 @@
 """One `.gitignore` file, read the way git reads it."""
 
+import codecs
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -38,10 +40,6 @@ class Patterns:
     """The file, relative to the package root."""
     spec: GitIgnoreSpec
 
-    def is_above(self, path: Path) -> bool:
-        """Tell whether the patterns speak of this path."""
-        return self.directory in path.parents
-
     def match(self, path: Path, *, is_directory: bool) -> Match | None:
         """Return what the last matching pattern says of a path below, or `None`."""
         name = path.relative_to(self.directory).as_posix()
@@ -54,11 +52,12 @@ class Patterns:
 def read_patterns(directory: Path, root: Path) -> "Iterator[Patterns]":
     """Yield the patterns of the directory's own file, if it has one that git would read."""
     path = directory / FILE
-    if path.is_symlink() or not path.is_file():
-        return
     try:
+        # git follows no link to such a file; a FIFO would hang.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return
         # Names that are no UTF-8 come from the directory listing with surrogates; patterns must equal them.
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        text = path.read_bytes().removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
     except OSError:
         return
     lines = [_as_pathspec_reads_it(line) for line in text.replace("\r\n", "\n").split("\n")]

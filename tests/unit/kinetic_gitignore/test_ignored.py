@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,26 @@ def test_what_stays_is_what_git_would_track(
             write(root, {name: text})
 
     assert kept_by_rules(root) == kept_by_git(root)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs another user")
+def test_what_cannot_be_read_is_left_to_the_archives_own_scan(tmp_path: Path) -> None:
+    write(tmp_path, {"closed/x": "", "shut/.gitignore": "*", "shut/x": "", "x": "", ".gitignore": "x\n"})
+    tmp_path.chmod(0o755)
+    (tmp_path / "closed").chmod(0)
+    (tmp_path / "shut/.gitignore").chmod(0)
+    program = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from kinetic_gitignore.ignored import ignored\n"
+        "if os.getuid() == 0:\n"
+        "    os.chdir(sys.argv[1])\n"
+        "    os.setuid(65534)\n"
+        "print([rule.pattern for rule in ignored(Path('.'))])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    (tmp_path / "closed").chmod(0o755)
+
+    assert ended.stdout.strip() == "['shut/x', 'x']", ended.stderr

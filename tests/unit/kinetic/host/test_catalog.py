@@ -170,3 +170,10 @@ def test_a_contested_reference_type_is_still_one_but_cannot_be_opened(
     for kind in kinds:
         with pytest.raises(PluginError, match=r"(?s)kinetic-one.*kinetic-two"):
             kind.open(context)
+
+
+def test_when_all_plugins_are_in_use_an_unknown_name_is_not_blamed_on_any(log: RecordingLog) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'local'") as caught:
+        load_host({"KINETIC_PLUGIN_AUTOLOAD": "0"}, log=log).backend_driver("lcoal")
+
+    assert "not in use" not in str(caught.value)

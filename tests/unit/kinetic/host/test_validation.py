@@ -37,6 +37,7 @@ FAULTS = [
         "from functools import partial\nkinetic_exclude_rules = partial(list)",
         "@hookimpl",
     ),
+    ("unmarked_hook", "kinetic_iterate", "kinetic_iterate = iter", "does not begin with 'kinetic_'"),
     ("unknown_argument", "kinetic_exclude_rules", "@hookimpl\ndef kinetic_exclude_rules(roots): return []", "'root'"),
     ("unknown_argument", "kinetic_exclude_rules", "@hookimpl\ndef kinetic_exclude_rules(*args): return []", "'*args'"),
     ("unknown_argument", "kinetic_exclude_rules", "@hookimpl\ndef kinetic_exclude_rules(**kw): return []", "'**kw'"),
