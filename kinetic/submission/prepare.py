@@ -17,6 +17,7 @@ from kinetic_core.model.request import RunRequest
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.call import Call
 from kinetic_core.packaging.capture import Captured, capture
+from kinetic_core.packaging.captured import refuse_captured
 from kinetic_core.packaging.dependencies import Dependencies, find_dependencies
 from kinetic_core.packaging.ignorefile import read_ignore_file
 from kinetic_core.packaging.layout import make_plan
@@ -141,6 +142,7 @@ class _Preparation:
     ) -> WrittenPayload:
         own = {*_OURS, *(info.module.partition(".")[0] for info in self.connection.host.plugins())}
         first_party = first_party_modules(root.path, self.request.surroundings, dict(sys.modules), own_packages=own)
+        refuse_captured(references.function, matches=references.matches, first_party=first_party)
         env_vars = {**captured.values, **({names.ENV_OUTPUT_DIR: output_dir} if output_dir else {})}
         call = Call(
             function=references.function,

@@ -35,6 +35,8 @@ class References:
     """Of the references in arguments."""
     local_paths: tuple[Path, ...]
     """What the archive leaves out."""
+    matches: Callable[[Any], bool] = attrs.field(repr=False)
+    """Tells whether an object is of a reference type."""
     findings: tuple[Finding, ...]
 
     @classmethod
@@ -61,6 +63,7 @@ class References:
             volumes=volumes,
             ids=tuple(reference.id for reference in maker.made),
             local_paths=maker.local_paths(),
+            matches=maker.matches,
             findings=tuple(
                 Finding(code="container_became_plain", severity=Severity.WARNING, message=note)
                 for note in replaced.notes
