@@ -7,7 +7,7 @@ from typing import Any
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.fingerprint import fingerprint, skew
 from kinetic_core.wire.plan import Plan
-from kinetic_runner.image import from_image
+from kinetic_runner.image import image_path
 from kinetic_runner.loading import cloudpickle_version
 from kinetic_runner.preview import inert
 
@@ -49,6 +49,18 @@ def loading_failure(error: Exception, path: Path, plan: Plan) -> Exception:
     return RuntimeError("\n".join([f"the payload does not load here: {type(error).__name__}: {error}", *lines]))
 
 
+def hints(error: Exception, payload: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Return what may explain an exception of the function: files that were kept out, other versions.
+
+    >>> hints(FileNotFoundError(2, "No such file", "a.csv"), {}, Plan(package_root="/p", excluded={"data": 1}))
+    ['of the files under the package root, 1 excluded at the client (data: 1)']
+    """
+    found = [f"other versions here than at the client: {line}" for line in skew_lines(payload)]
+    if isinstance(error, FileNotFoundError | ModuleNotFoundError) and (excluded := exclusions(plan)):
+        found.append(f"of the files under the package root, {excluded}")
+    return found
+
+
 def exclusions(plan: Plan) -> str:
     """Say how many entries the client kept out of the context, and by which rules; empty where none.
 
@@ -80,7 +92,7 @@ def _missing(
         names = ", ".join(f"{one} {version}" for one, version in sorted(lacking.items()))
         told.append(f"the client had installed what the image lacks: {names}; add it to the dependency file")
     if excluded := exclusions(plan):
-        told.append(f"of the context's files, {excluded}; `.kineticignore` may name it")
+        told.append(f"of the files under the package root, {excluded}; `.kineticignore` may name it")
     if len(told) == 1:
         told.append("add it to the dependency file, or, where it is the project's own, to the package root")
     return "; ".join(told)
@@ -91,7 +103,8 @@ def _versions(distributions: Any) -> dict[str, str | None]:
     names = _texts(distributions)
     if not names:
         return {}
-    metadata = from_image("importlib.metadata")
+    with image_path():
+        from importlib import metadata
     found: dict[str, str | None] = {}
     for name in names:
         try:

@@ -9,6 +9,8 @@ from typing import Final
 from kinetic_core.wire.names import ENV_MAX_CONTEXT_GB
 from kinetic_runner.ziplist import ZipEntry
 
+# What a plain name has nowhere: most names are done with after this one look.
+_SUSPECT: Final = re.compile(r"[\\:\0]|^/|/$|^\.|/\.|//|^$")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _GIB: Final = 1 << 30
 _MAX_BYTES: Final = 10 * _GIB
@@ -70,6 +72,8 @@ def checked_path(name: str) -> str:
     >>> checked_path("src//pkg/./a.py")
     'src/pkg/a.py'
     """
+    if not _SUSPECT.search(name):
+        return name
     parts = name.replace("\\", "/").split("/")
     if "\0" in name or ".." in parts or name.startswith(("/", "\\")) or _DRIVE.match(name):
         raise ValueError(f"entry {name!r} leads out of the workspace")

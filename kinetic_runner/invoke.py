@@ -2,9 +2,11 @@
 
 import inspect
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from kinetic_runner.image import image_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +24,25 @@ class Outcome:
         return self.error is None
 
 
-def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Outcome:
+def invoke(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    hints: Callable[[Exception], Iterable[str]] = lambda _: (),
+) -> Outcome:
     """Call the function and say how it ended, whatever it does but end the process.
 
     A coroutine is awaited. `sys.exit()` and `sys.exit(0)` are a success with `None`.
+
+    Args:
+        function: What to call.
+        args: Positional arguments.
+        kwargs: Keyword arguments.
+        hints: Says what may explain an exception; each hint becomes a note of it.
+
+    >>> invoke(len, ("abc",), {}).value
+    3
     """
     try:
         return Outcome(value=_settled(function(*args, **kwargs)))
@@ -34,6 +51,8 @@ def invoke(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
             return Outcome()
         return failure(RuntimeError(f"function called sys.exit({error.code!r})"), shown=error)
     except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
+        for hint in hints(error):
+            error.add_note(hint)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
         return failure(RuntimeError(f"function raised {type(error).__name__}: {error}"), shown=error)
@@ -52,8 +71,9 @@ def failure(error: BaseException, *, shown: BaseException | None = None) -> Outc
 
 def _settled(value: Any) -> Any:
     if inspect.iscoroutine(value):
-        import asyncio  # costs more than all the rest of a cold start
-
+        # Late: its import costs more than all the rest of a cold start.
+        with image_path():
+            import asyncio
         value = asyncio.run(value)
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         kind = "an async generator" if inspect.isasyncgen(value) else "a generator"

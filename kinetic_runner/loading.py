@@ -3,7 +3,7 @@
 import json
 import pickle
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, BinaryIO, Final
 
 import cloudpickle
@@ -11,11 +11,12 @@ import cloudpickle
 from kinetic_core.wire import payload as keys
 from kinetic_runner.filenames import FileNames
 
-# The pickle names these two as the makers of a function that travels by value; there is no public hook where
-# such a function comes to life. tests/unit/kinetic_runner/test_loading.py fails when they move.
+# The pickle names these as the makers of functions and modules that travel by value; there is no public hook
+# where these come to life. tests/unit/kinetic_runner/test_loading.py fails when they move.
 _CLOUDPICKLE: Final = "cloudpickle.cloudpickle"
 _MAKE_FUNCTION: Final = "_make_function"
 _SET_FUNCTION_STATE: Final = "_function_setstate"
+_MAKE_MODULE: Final = "dynamic_subimport"
 
 
 def load_pickle(path: Path, names: FileNames) -> dict[str, Any]:
@@ -46,13 +47,16 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str, /) -> Any:
         found = super().find_class(module, name)
-        if module == _CLOUDPICKLE and name == _MAKE_FUNCTION:
-            return self._maker(found)
-        if module == _CLOUDPICKLE and name == _SET_FUNCTION_STATE:
-            return self._state_setter(found)
-        return found
+        if module != _CLOUDPICKLE:
+            return found
+        wrap = {
+            _MAKE_FUNCTION: self._function_maker,
+            _SET_FUNCTION_STATE: self._state_setter,
+            _MAKE_MODULE: self._module_maker,
+        }.get(name)
+        return found if wrap is None else wrap(found)
 
-    def _maker(self, make: Any) -> Any:
+    def _function_maker(self, make: Any) -> Any:
         names = self._names
 
         def make_function(code: Any, module_globals: dict[str, Any], *rest: Any) -> FunctionType:
@@ -71,6 +75,19 @@ class _Unpickler(pickle.Unpickler):
             _move_file(function.__globals__, names)
 
         return set_function_state
+
+    def _module_maker(self, make: Any) -> Any:
+        names = self._names
+
+        def make_module(name: str, namespace: dict[str, Any]) -> ModuleType:
+            _move_file(namespace, names)
+            path = namespace.get("__path__")
+            if isinstance(path, list):
+                namespace["__path__"] = [names.to_pod(entry) if isinstance(entry, str) else entry for entry in path]
+            made: ModuleType = make(name, namespace)
+            return made
+
+        return make_module
 
 
 def _move_file(module_globals: dict[str, Any], names: FileNames) -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +29,8 @@ def install(requirements: Path, *, environ: Mapping[str, str], log: Log) -> bool
     if not _has_any(requirements):
         log.say("requirements are empty, nothing to install")
         return False
+    import subprocess  # few jobs bring requirements, and every one would pay for it
+
     command = [*_installer(environ), "-r", os.fspath(requirements)]
     log.say(f"installing requirements: {' '.join(command)}")
     ran = subprocess.run(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)

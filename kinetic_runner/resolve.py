@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.walk import Replaced, find, replace
+from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
 from kinetic_runner.copying import copy_file, copy_tree
 from kinetic_runner.fetch import download, open_url
@@ -57,6 +58,15 @@ class Resolver:
         self._known_ids = known_ids
         self._log = log
         self._paths: dict[tuple[str, str | None], Path] = {}
+
+    @classmethod
+    def for_payload(
+        cls, payload: Mapping[str, Any], environ: Mapping[str, str], directory: Path, log: Log
+    ) -> "Resolver":
+        """Return a resolver that knows which references of a payload are real, and where this pod mounts."""
+        ids = payload.get(DATA_REF_IDS)
+        places = DataPlaces(directory=directory, mount_root=environ.get(ENV_MOUNT_ROOT, ""))
+        return cls(places, None if ids is None else frozenset(ids), log)
 
     def mount(self, volumes: Sequence[Any]) -> None:
         """Make the volumes appear at their mount paths.

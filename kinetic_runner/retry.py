@@ -1,5 +1,6 @@
 """Trying again what may work the next time."""
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ T = TypeVar("T")
 
 _DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0)
 _FINAL: Final = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+_FINAL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG))
 _FINAL_CODES: Final = frozenset((400, 401, 403, 404))
 
 
@@ -44,7 +46,7 @@ def is_transient(error: Exception) -> bool:
     (True, False)
     """
     status = _status(error)
-    if isinstance(error, _FINAL) or status in _FINAL_CODES:
+    if isinstance(error, _FINAL) or status in _FINAL_CODES or getattr(error, "errno", None) in _FINAL_ERRNOS:
         return False
     # Drivers raise more than OSError; an HTTP status tells that the network or the server is to blame.
     return isinstance(error, OSError) or status is not None

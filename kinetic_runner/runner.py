@@ -69,7 +69,7 @@ class _Run:
             os._exit(SUCCESS if outcome.success else FAILURE)
         self._termination.defer()
         if outcome.traceback is not None:
-            self._job.log.text(outcome.traceback)
+            self._job.log.text(self._job.names.text_to_client(outcome.traceback))
         if not outcome.success:
             self._job.log.say(f"failed in phase {self._phase!r}")
         elif self._job.host_index:

@@ -7,17 +7,17 @@ from typing import Final
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.plan import read_plan
-from kinetic_runner import environment, formats, requirements
-from kinetic_runner.advice import loading_failure, skew_lines
+from kinetic_runner import children, environment, formats, requirements
+from kinetic_runner.advice import hints, loading_failure, skew_lines
 from kinetic_runner.fetch import Fetched, fetch
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.functions import find_function
+from kinetic_runner.image import image_path
 from kinetic_runner.invoke import invoke
 from kinetic_runner.job import Job
 from kinetic_runner.loading import load_json, load_pickle
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.preview import first_items
-from kinetic_runner.resolve import ENV_MOUNT_ROOT, DataPlaces, Resolver
 from kinetic_runner.workspace import extract
 
 Phase = tuple[str, Callable[[Job], None]]
@@ -97,15 +97,18 @@ def surround(job: Job) -> None:
 def resolve(job: Job) -> None:
     """Put data in place: volumes first, then what the arguments refer to."""
     payload = job.payload
-    ids = payload.get(keys.DATA_REF_IDS)
-    resolver = Resolver(
-        DataPlaces(directory=job.scratch / "data", mount_root=job.environ.get(ENV_MOUNT_ROOT, "")),
-        None if ids is None else frozenset(ids),
-        job.log,
-    )
-    resolver.mount(payload.get(keys.VOLUMES) or ())
     job.args, job.kwargs = payload[keys.ARGS], payload[keys.KWARGS]
-    if payload.get(keys.HAS_DATA_REFS, True):
+    volumes = payload.get(keys.VOLUMES) or ()
+    # True where the payload does not say: others may not.
+    has_references = payload.get(keys.HAS_DATA_REFS, True)
+    if not volumes and not has_references:
+        return
+    with image_path():
+        from kinetic_runner.resolve import Resolver
+
+    resolver = Resolver.for_payload(payload, job.environ, job.scratch / "data", job.log)
+    resolver.mount(volumes)
+    if has_references:
         replaced = resolver.resolve(job.args, job.kwargs)
         job.args, job.kwargs = replaced.args, replaced.kwargs
         for note in replaced.notes:
@@ -116,7 +119,8 @@ def execute(job: Job) -> None:
     """Make the call."""
     if job.function is None:
         raise RuntimeError("the call is made before it was loaded")
-    job.outcome = invoke(job.function, job.args, job.kwargs)
+    children.teach()
+    job.outcome = invoke(job.function, job.args, job.kwargs, hints=lambda error: hints(error, job.payload, job.plan))
 
 
 PHASES: Final[tuple[Phase, ...]] = (

@@ -14,6 +14,8 @@ from kinetic_runner.log import Log
 from kinetic_runner.ziplist import ZipEntry, data_range, list_archive
 
 _CHUNK_BYTES: Final = 1 << 20
+# Deflate packs at most 1032 to 1: so much, unpacked, fits into memory whatever the entry claims.
+_AT_ONCE_BYTES: Final = 1 << 16
 _PERMISSIONS: Final = 0o777
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -109,7 +111,7 @@ class _Extraction:
         try:
             if entry.method == 0:
                 self._store(file, start, end, entry)
-            elif entry.packed_bytes <= _CHUNK_BYTES and entry.size_bytes <= _CHUNK_BYTES:
+            elif entry.packed_bytes <= _AT_ONCE_BYTES:
                 self._inflate_at_once(file, start, end, entry)
             else:
                 self._inflate(file, start, end, entry)
@@ -120,12 +122,11 @@ class _Extraction:
             os.close(file)
 
     def _inflate_at_once(self, file: int, start: int, end: int, entry: ZipEntry) -> None:
-        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            content = unpacker.decompress(self._data[start:end], entry.size_bytes + 1)
+            content = zlib.decompress(self._data[start:end], -zlib.MAX_WBITS, min(entry.size_bytes, _CHUNK_BYTES) + 1)
         except zlib.error as error:
             raise _damaged(entry) from error
-        if len(content) != entry.size_bytes or not unpacker.eof:
+        if len(content) != entry.size_bytes:
             raise _wrong_size(entry)
         if zlib.crc32(content) != entry.crc:
             raise _damaged(entry)

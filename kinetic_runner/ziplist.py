@@ -132,6 +132,8 @@ def _read_directory(data: mmap, at: int, end: int) -> Iterator[ZipEntry]:
 
 
 def _decode(raw_name: bytes, flags: int) -> str:
+    if raw_name.isascii():
+        return raw_name.decode("ascii")
     try:
         return raw_name.decode("utf-8" if flags & _UTF8 else "cp437")
     except UnicodeDecodeError as error:
