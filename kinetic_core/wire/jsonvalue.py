@@ -54,7 +54,7 @@ def _problem(value: Any) -> str | None:
         return None
     if kind is dict:
         return next((f"has the key {_short(key)}, which is no text" for key in value if type(key) is not str), None)
-    return f"is {'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}"
+    return f"is {'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"
 
 
 def _items(value: Any) -> Iterator[tuple[Any, Any]]:
