@@ -250,8 +250,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             self._by_value.add(cls.__module__)
             reduction = _dynamic_class_reduce(cls)
         self._opened.add(id(cls))
-        if len(reduction) > _STATE and "__annotations__" in (members := reduction[_STATE][0]):
-            members["__annotations__"] = portable_annotations(members["__annotations__"], self._own_packages)
+        if len(reduction) > _STATE:
+            members = reduction[_STATE][0]
+            members.pop("__slotnames__", None)  # a note that pickling left on the class: it is there the second time
+            if "__annotations__" in members:
+                members["__annotations__"] = portable_annotations(members["__annotations__"], self._own_packages)
         return reduction
 
     def _reduce_module(self, module: ModuleType) -> Any:

@@ -30,7 +30,9 @@ def _import_on_demand(name: str) -> Any:
         raise AttributeError(
             f"module {__name__!r} travelled without {name!r}, and cannot be imported here: {error}", name=name
         ) from error
-    if name in vars(real) or vars(real) is globals():
+    if vars(real) is globals():
+        raise AttributeError(f"module {__name__!r} travelled without {name!r}", name=name)
+    if name in vars(real):
         return vars(real)[name]
     submodule = f"{__name__}.{name}"
     if hasattr(real, "__path__") and importlib.util.find_spec(submodule):

@@ -1,0 +1,25 @@
+"""A project that the test may write and import."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.kinetic_core.packaging.projects import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    """Put an empty project on the import path, and forget its modules afterwards."""
+    root, artifacts = tmp_path / "proj", tmp_path / "artifacts"
+    root.mkdir()
+    artifacts.mkdir()
+    monkeypatch.syspath_prepend(root)
+    made = Project(root, artifacts)
+    before = set(sys.modules)
+    yield made
+    for name in set(sys.modules) - before:
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if file.startswith(str(tmp_path)) or not file:
+            del sys.modules[name]
