@@ -1,7 +1,10 @@
 """The built-in plugin: what every submission does unless another plugin has more to say."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
 
+from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.plugin import (
     DriverContext,
     ExcludeRule,
@@ -14,14 +17,15 @@ from kinetic_core.plugin import (
     hookimpl,
 )
 from kinetic_core.references.data import Data
+from kinetic_core.wire.result import Result
 
 
 @hookimpl
 def kinetic_serializers() -> Sequence[Serializer]:
     """Offer the two formats that the runner reads."""
     return (
-        Serializer(name="pickle", suffix=".pkl", module="kinetic_core.packaging.pickling"),
-        Serializer(name="json", suffix=".json", module="kinetic_core.packaging.jsonformat"),
+        Serializer(name="pickle", suffix=".pkl", write=_write_pickle, read=_read_pickle),
+        Serializer(name="json", suffix=".json", write=_write_json, read=_read_json),
     )
 
 
@@ -60,3 +64,32 @@ def _open_data(context: DriverContext) -> ReferenceHandler:
     from kinetic.references import DataHandler
 
     return DataHandler(context)
+
+
+def _write_pickle(
+    call: Call, target: Path, *, first_party: Mapping[str, ModuleType], own_packages: Collection[str]
+) -> WrittenPayload:
+    from kinetic_core.packaging.pickling import write_payload
+
+    return write_payload(call, target, first_party=first_party, own_packages=own_packages)
+
+
+def _read_pickle(path: Path) -> Result:
+    from kinetic_core.packaging.collecting import load_result
+
+    return load_result(path)
+
+
+def _write_json(
+    call: Call, target: Path, *, first_party: Mapping[str, ModuleType], own_packages: Collection[str]
+) -> WrittenPayload:
+    from kinetic_core.packaging.jsonformat import write_json_payload
+
+    del first_party, own_packages  # a function travels by its name
+    return write_json_payload(call, target)
+
+
+def _read_json(path: Path) -> Result:
+    from kinetic_core.packaging.jsonformat import load_json_result
+
+    return load_json_result(path)

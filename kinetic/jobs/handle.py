@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
@@ -11,8 +12,9 @@ from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
 from kinetic.jobs.results import collect
 from kinetic.log import get_logger
-from kinetic_core.errors import ResultTimeoutError
+from kinetic_core.errors import ResultTimeoutError, ResultUnavailableError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
+from kinetic_core.wire.result import Result
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -121,7 +123,7 @@ class JobHandle(Generic[R_co]):
             if streaming is not None:
                 streaming.join(LOG_GRACE_S)
         storage = self._connection.storage(self._record.storage)
-        value: R_co = collect(self._record, state, storage, self._backend)
+        value: R_co = collect(self._record, state, storage, self._backend, self._reader())
         if cleanup:
             self._backend.cleanup(self._record.ref)
             bury_job(storage, self._record)
@@ -163,6 +165,16 @@ class JobHandle(Generic[R_co]):
             self._backend.cleanup(self._record.ref)
         if storage:
             forget_job(self._connection.storage(self._record.storage), self.job_id, self._record.folder)
+
+    def _reader(self) -> Callable[[Path], Result]:
+        suffix = PurePosixPath(self._record.result_file).suffix
+        for serializer in self._connection.host.serializers().values():
+            if serializer.suffix == suffix:
+                return serializer.read
+        raise ResultUnavailableError(
+            f"no installed plugin reads the result {self._record.result_file} of {self.job_id};"
+            " install the one that wrote it"
+        )
 
     @property
     def _backend(self) -> Any:

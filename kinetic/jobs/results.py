@@ -1,13 +1,13 @@
 """From what a job left behind to a value or the real error."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
 from kinetic_core.errors import JobCancelledError, JobFailedError, ObjectNotFoundError, RemoteError
 from kinetic_core.model.job import JobState, JobStatus
-from kinetic_core.packaging.collecting import load_result
 from kinetic_core.plugin import Backend, Storage
 from kinetic_core.wire.result import Result
 
@@ -15,7 +15,9 @@ LOG_LINES: Final = 30
 _USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
 
 
-def collect(record: JobRecord, state: JobState, storage: Storage, backend: Backend) -> Any:
+def collect(
+    record: JobRecord, state: JobState, storage: Storage, backend: Backend, read: Callable[[Path], Result]
+) -> Any:
     """Return the job's value.
 
     Args:
@@ -23,6 +25,7 @@ def collect(record: JobRecord, state: JobState, storage: Storage, backend: Backe
         state: How it ended.
         storage: The store that holds its result.
         backend: Where it ran, for its last log lines.
+        read: Reads a result file of the job's format; no other format is opened, whatever lies in the store.
 
     Raises:
         JobCancelledError: It was cancelled.
@@ -33,8 +36,8 @@ def collect(record: JobRecord, state: JobState, storage: Storage, backend: Backe
     """
     if state.status is JobStatus.CANCELLED:
         raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled{_because(state)}")
-    leader = _fetch(storage, f"{record.folder}/{record.result_file}")
-    failures = _worker_failures(record, storage)
+    leader = _fetch(storage, f"{record.folder}/{record.result_file}", read)
+    failures = _worker_failures(record, storage, read)
     if leader is None and not failures:
         raise _no_result(record, state, storage, backend)
     if leader is not None and leader.success and not failures:
@@ -43,24 +46,26 @@ def collect(record: JobRecord, state: JobState, storage: Storage, backend: Backe
     raise _failure(record, first, [result.host_index for result in failures if result is not first])
 
 
-def _fetch(storage: Storage, key: str) -> Result | None:
+def _fetch(storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
     with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
         path = Path(directory) / PurePosixPath(key).name
         try:
             storage.get_file(key, path)
         except ObjectNotFoundError:
             return None
-        return load_result(path)
+        return read(path)
 
 
-def _worker_failures(record: JobRecord, storage: Storage) -> list[Result]:
-    keys = [stored.key for stored in storage.list(record.folder) if _is_worker_result(stored.key)]
-    results = [_fetch(storage, key) for key in keys]
+def _worker_failures(record: JobRecord, storage: Storage, read: Callable[[Path], Result]) -> list[Result]:
+    suffix = PurePosixPath(record.result_file).suffix
+    keys = [stored.key for stored in storage.list(record.folder) if _is_worker_result(stored.key, suffix)]
+    results = [_fetch(storage, key, read) for key in keys]
     return sorted((result for result in results if result and not result.success), key=lambda one: one.host_index)
 
 
-def _is_worker_result(key: str) -> bool:
-    return PurePosixPath(key).name.startswith("result-worker-")
+def _is_worker_result(key: str, suffix: str) -> bool:
+    name = PurePosixPath(key).name
+    return name.startswith("result-worker-") and name.endswith(suffix)
 
 
 def _failure(record: JobRecord, result: Result, other_hosts: list[int]) -> BaseException:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import attrs
 
 from kinetic import settings
+from kinetic.host import Host
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
@@ -154,7 +155,7 @@ def _request(
 def _target(connection: Connection, request: RunRequest) -> _Target:
     """Choose backend and store, and ask both whether they would take the request."""
     host, options = connection.host, request.options
-    _check_serialization(options, tuple(sorted(host.serializers())))
+    _check_serialization(host, options)
     read_secrets(request)
     backend_name = options.backend or host.select_backend(request)
     if backend_name is None:
@@ -162,11 +163,12 @@ def _target(connection: Connection, request: RunRequest) -> _Target:
     driver = host.backend_driver(backend_name)
     backend = connection.backend(backend_name)
     url = options.storage or host.select_storage(request, backend_name) or backend.default_storage(options)
-    chosen = attrs.evolve(options, backend=backend_name, storage=url)
+    store = connection.storage(url)
+    chosen = attrs.evolve(options, backend=backend_name, storage=store.url)
     request = attrs.evolve(request, options=chosen)
     findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
     report_findings(findings, stop_with=PreflightError)
-    return _Target(request=request, driver=driver, backend=backend, store=connection.storage(url))
+    return _Target(request=request, driver=driver, backend=backend, store=store)
 
 
 def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
@@ -184,10 +186,9 @@ def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
     ]
 
 
-def _check_serialization(options: RunOptions, known: tuple[str, ...]) -> None:
+def _check_serialization(host: Host, options: RunOptions) -> None:
     for name in (options.serialization, *(options.allowed_serialization or ())):
-        if name not in known:
-            raise ConfigError(f"unknown serialization format {name!r}; known formats: {', '.join(known)}")
+        host.serializer(name)
     allowed = options.allowed_serialization
     if allowed is not None and options.serialization not in allowed:
         raise ConfigError(

@@ -15,14 +15,13 @@ from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
 from kinetic_core.packaging.archive import Written, write_archive
-from kinetic_core.packaging.call import Call
+from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.capture import Captured, capture
 from kinetic_core.packaging.captured import refuse_captured
 from kinetic_core.packaging.dependencies import Dependencies, find_dependencies
 from kinetic_core.packaging.ignorefile import read_ignore_file
 from kinetic_core.packaging.layout import make_plan
 from kinetic_core.packaging.modules import first_party_modules
-from kinetic_core.packaging.pickling import WrittenPayload, write_payload
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
 from kinetic_core.packaging.scan import Scan, scan
@@ -155,8 +154,9 @@ class _Preparation:
             plan=plan,
             kinetic_version=__version__,
         )
-        target = self._target(names.PAYLOAD_FILE)
-        return write_payload(call, target, first_party=first_party, own_packages=own)
+        serializer = self.connection.host.serializer(self.request.options.serialization)
+        target = self._target(f"payload{serializer.suffix}")
+        return serializer.write(call, target, first_party=first_party, own_packages=own)
 
     def _archive(self, scanned: Scan, plan: Plan) -> Written:
         return write_archive(scanned, plan, self._target(names.CONTEXT_FILE))

@@ -1,20 +1,44 @@
 """Serializers: formats that carry a call and its result."""
 
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
 import attrs
 
+from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.plugin.fields import is_text
+from kinetic_core.wire.result import Result
+
+
+class PayloadWriter(Protocol):
+    """Writes a call into a file, whole or not at all."""
+
+    def __call__(
+        self, call: Call, target: Path, *, first_party: Mapping[str, ModuleType], own_packages: Collection[str]
+    ) -> WrittenPayload:
+        """Write the payload.
+
+        Args:
+            call: What to write.
+            target: The file; its directory exists.
+            first_party: Modules of the project, whose code the pod cannot import unless it ships.
+            own_packages: Packages of kinetic-run and its plugins, which the pod need not have.
+        """
 
 
 @attrs.frozen(kw_only=True)
 class Serializer:
-    """Names a format and the module that implements it on both sides.
+    """A format that carries a call and its result. Making one imports nothing heavy; `write` and `read` do.
 
-    >>> Serializer(name="pickle", suffix=".pkl", module="kinetic_core.packaging.pickling").suffix
-    '.pkl'
+    >>> Serializer(name="msgpack", suffix=".msgpack", write=lambda call, target, **code: None, read=open).suffix
+    '.msgpack'
     """
 
     name: str = attrs.field(validator=is_text)
     suffix: str = attrs.field(validator=attrs.validators.matches_re(r"\.\w+"))
-    """Of `payload` and `result`, with the dot."""
-    module: str = attrs.field(validator=is_text)
-    """Import name of the client-side implementation."""
+    """Of the files `payload` and `result`, with the dot; by it the runner knows the format."""
+    write: PayloadWriter
+    read: Callable[[Path], Result]
+    """Reads a result file that a pod wrote."""

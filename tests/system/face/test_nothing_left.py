@@ -22,7 +22,7 @@ UNKNOWN_SCHEME = "import train; train.double.options(storage='fiel:///x')(1)"
         (DATA_IN_SET, "arg 0"),
         (UNSET_SECRET, "NOT_SET"),
         (DISALLOWED, "Serialization format 'pickle' not allowed. Allowed formats: ['json']"),
-        (UNKNOWN_FORMAT, "unknown serialization format 'xml'; known formats: json, pickle"),
+        (UNKNOWN_FORMAT, "'xml'"),
         (PROCESS_LOCAL, "memory://"),
         (UNKNOWN_SCHEME, "fiel"),
     ],
