@@ -4,6 +4,7 @@ import zlib
 from typing import Final, Protocol
 
 _LEVEL: Final = 1
+_LEAST_BYTES: Final = 64
 _PROBE_BYTES: Final = 64 << 10
 _WORTH_IT: Final = 0.95
 
@@ -34,6 +35,8 @@ def deflated(data: bytes) -> bytes | None:
     >>> deflated(b"") is None, deflated(b"x" * 100) is None
     (True, False)
     """
+    if len(data) < _LEAST_BYTES:
+        return None
     body = zlib.compress(data, _LEVEL, wbits=-zlib.MAX_WBITS)
     return body if len(body) < len(data) else None
 

@@ -188,54 +188,47 @@ class _Walk:
             self._look(prefix + entry.name, entry)
 
     def _look(self, rel: str, entry: "os.DirEntry[str]") -> None:
-        is_link = entry.is_symlink()
-        is_dir = _is_directory(entry)
+        is_link, is_dir = entry.is_symlink(), _is_directory(entry)
+        shown = f"{rel}/" if is_dir else rel
         if (rule := self.rules.match(rel, entry.name, is_dir)) is not None:
-            self._exclude(rel, rule, is_dir=is_dir)
+            self._exclude(shown, rule)
+        elif rel == PLAN_PATH:
             return
-        if _is_reserved(rel, is_dir=is_dir):
-            self._reserve(rel)
-            return
-        try:
-            status = entry.stat(follow_symlinks=is_link)
-        except OSError as error:
-            code, reason = (
-                ("broken_link", "the link leads nowhere") if is_link else ("unreadable", error.strerror or "")
-            )
-            self._skip(rel, code, f"{reason}: {error.strerror}" if is_link else reason)
-            return
-        identity = _identity(status)
+        elif rel == _PLAN_DIRECTORY and not is_dir:
+            self._skip(rel, "name_reserved", f"the archive keeps the packaging plan in {PLAN_PATH}")
+        elif (unfit := _unfit_name(rel, entry.name)) is not None:
+            self._skip(shown, *unfit)
+        else:
+            try:
+                status = entry.stat(follow_symlinks=is_link)
+            except OSError as error:
+                code, what = ("broken_link", "the link cannot be followed") if is_link else ("unreadable", "no access")
+                self._skip(shown, code, f"{what}: {error.strerror}")
+            else:
+                self._take(rel, entry.path, status, is_link=is_link)
+
+    def _take(self, rel: str, path: str, status: os.stat_result, *, is_link: bool) -> None:
+        identity, is_dir = _identity(status), stat.S_ISDIR(status.st_mode)
         if identity in self.avoided:
             return
-        if (hit := self.data.get(identity)) is not None and os.path.realpath(entry.path) == hit[0]:
-            self._exclude(rel, hit[1], is_dir=is_dir)
-        elif (unfit := _unfit_name(rel, entry.name)) is not None:
-            self._skip(f"{rel}/" if is_dir else rel, *unfit)
-        elif stat.S_ISDIR(status.st_mode):
-            self._defer(rel, entry.path, status, is_link=is_link)
+        if (hit := self.data.get(identity)) is not None and os.path.realpath(path) == hit[0]:
+            self._exclude(f"{rel}/" if is_dir else rel, hit[1])
+        elif is_dir and is_link:
+            # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
+            depth = os.path.realpath(path).count(os.sep)
+            heapq.heappush(self.links, (depth, rel.count("/"), rel, path, status))
+        elif is_dir:
+            self._todo.append((rel, path, status))
         elif stat.S_ISREG(status.st_mode):
-            self.entries.append(ScanEntry(rel, entry.path, status))
+            self.entries.append(ScanEntry(rel, path, status))
             self.filled.add(rel.rpartition("/")[0])
         else:
             self._skip(rel, "special_file", f"it is {_kind(status.st_mode)}, not a file")
 
-    def _defer(self, rel: str, path: str, status: os.stat_result, *, is_link: bool) -> None:
-        if is_link:
-            # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
-            depth = os.path.realpath(path).count(os.sep)
-            heapq.heappush(self.links, (depth, rel.count("/"), rel, path, status))
-        else:
-            self._todo.append((rel, path, status))
-
-    def _exclude(self, rel: str, rule: ExcludeRule, *, is_dir: bool) -> None:
-        pattern = f"{rule.pattern}/" if rule.directories_only else rule.pattern
-        name = printable(f"{rel}/" if is_dir else rel)
-        self.exclusions.append(Exclusion(name=name, source=rule.source, rule=pattern))
-
-    def _reserve(self, rel: str) -> None:
-        if rel == PLAN_PATH:
-            return
-        self._skip(rel, "name_reserved", f"the archive keeps the packaging plan in {PLAN_PATH}")
+    def _exclude(self, shown: str, rule: ExcludeRule) -> None:
+        # As it stands in an ignore file.
+        pattern = f"{rule.pattern}/" if rule.kind == "glob" and rule.directories_only else rule.pattern
+        self.exclusions.append(Exclusion(name=printable(shown), source=rule.source, rule=pattern))
 
     def _skip(self, rel: str, code: str, reason: str) -> None:
         self.skipped.append(skip(rel, code, reason))
@@ -292,10 +285,6 @@ def _unfit_name(rel: str, name: str) -> tuple[str, str] | None:
     if climbs or _DRIVE.match(rel):
         return "name_unsafe", "where a backslash or a drive letter has a meaning, its name leads out of the workspace"
     return None
-
-
-def _is_reserved(rel: str, *, is_dir: bool) -> bool:
-    return rel == PLAN_PATH or (rel == _PLAN_DIRECTORY and not is_dir)
 
 
 def _kind(mode: int) -> str:

@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from kinetic_core.packaging.relpath import absolute, relative, same_directory, spellings
+
+
+def test_a_relative_path_counts_from_the_working_directory() -> None:
+    assert absolute("", Path("/w")) == Path("/w")
+    assert absolute("a", Path("/w")) == Path("/w/a")
+    assert absolute("/b", Path("/w")) == Path("/b")
+
+
+def test_dots_are_taken_out_where_no_link_stands_in_the_way(tmp_path: Path) -> None:
+    assert absolute("a/../b", tmp_path) == tmp_path / "b"
+
+
+def test_dots_behind_a_link_lead_where_the_system_leads(tmp_path: Path) -> None:
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "deep")
+    assert absolute("link/../x", tmp_path) == tmp_path.resolve() / "far" / "x"
+
+
+def test_a_directory_is_the_same_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to("real")
+    assert same_directory(tmp_path / "alias", tmp_path / "real")
+    assert not same_directory(tmp_path, tmp_path / "real")
+
+
+@pytest.mark.parametrize(("path", "expected"), [("root/a/b", "a/b"), ("root", ""), ("rootless", None), ("", None)])
+def test_a_path_lies_under_the_root_or_outside(tmp_path: Path, path: str, expected: str | None) -> None:
+    assert relative(tmp_path / path, tmp_path / "root") == expected
+
+
+def test_a_root_through_a_link_holds_what_is_spelled_without_it_and_the_reverse(tmp_path: Path) -> None:
+    (tmp_path / "real" / "src").mkdir(parents=True)
+    (tmp_path / "alias").symlink_to("real")
+    assert relative(tmp_path / "real" / "src", tmp_path / "alias") == "src"
+    assert relative(tmp_path / "alias" / "src", tmp_path / "real") == "src"
+
+
+def test_the_target_of_an_inner_link_comes_before_the_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert spellings(tmp_path / "link" / "x", tmp_path) == ("real/x", "link/x")
+
+
+def test_an_inner_link_that_leads_out_is_found_through_an_alias_of_the_root(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "alias").symlink_to("root")
+    assert spellings(tmp_path / "alias" / "link" / "x", tmp_path / "root") == ("link/x",)

@@ -1,0 +1,105 @@
+import io
+import os
+import struct
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kinetic_core.packaging.zipformat import (
+    DEFLATED,
+    STORED,
+    Member,
+    central_header,
+    descriptor,
+    dos_time,
+    end_of_archive,
+    local_header,
+    needs_wide_sizes,
+)
+
+GIB = 1 << 30
+
+
+def unpacked(date: int, clock: int) -> tuple[int, ...]:
+    return (date >> 9) + 1980, date >> 5 & 15, date & 31, clock >> 11, clock >> 5 & 63, (clock & 31) * 2
+
+
+@pytest.mark.parametrize("mtime", [0.0, -1.0, -1e10, -1e20, 315_532_799.0 - 86_400])
+def test_a_time_before_1980_becomes_the_first_of_1980(mtime: float) -> None:
+    assert unpacked(*dos_time(mtime)) == (1980, 1, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("mtime", [7_258_118_400.0, 1e11, 1e20])
+def test_a_time_after_2107_becomes_the_last_moment_of_2107(mtime: float) -> None:
+    assert unpacked(*dos_time(mtime)) == (2107, 12, 31, 23, 59, 58)
+
+
+def test_a_time_between_is_kept_as_local_time_to_two_seconds() -> None:
+    year, month, day, hour, minute, second = time.localtime(1_700_000_001)[:6]
+    assert unpacked(*dos_time(1_700_000_001)) == (year, month, day, hour, minute, second // 2 * 2)
+
+
+def test_a_leap_second_stays_within_its_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "localtime", lambda _: (2016, 12, 31, 23, 59, 60))
+    assert unpacked(*dos_time(0)) == (2016, 12, 31, 23, 59, 58)
+
+
+def sparse_archive(path: Path, member: Member, *, padding: int) -> None:
+    """Write an archive of one entry with a hole before it and its content a hole."""
+    member = member._replace(offset=padding)
+    with path.open("wb") as stream:
+        stream.seek(padding)
+        stream.write(local_header(member))
+        stream.seek(member.compressed_bytes, os.SEEK_CUR)
+        if member.sizes_follow:
+            stream.write(descriptor(member))
+        offset = stream.tell()
+        stream.write(central_header(member))
+        stream.write(end_of_archive(entries=1, offset=offset, size_bytes=stream.tell() - offset))
+
+
+@pytest.mark.parametrize(
+    ("size", "padding"),
+    [(10_000, 0), (10_000, 5 * GIB), (5 * GIB, 0), (5 * GIB, 5 * GIB), (0xFFFF_FFFF, 0), (0xFFFF_FFFE, 0)],
+)
+def test_numbers_over_four_gib_are_read_back_by_zipfile(tmp_path: Path, size: int, padding: int) -> None:
+    wide = needs_wide_sizes(size)
+    member = Member(
+        name=b"big", mode=0o100644, mtime=0, compressed_bytes=size, size_bytes=size, sizes_follow=True, wide=wide
+    )
+    path = tmp_path / "sparse.zip"
+    sparse_archive(path, member, padding=padding)
+    with zipfile.ZipFile(path) as archive:
+        (info,) = archive.infolist()
+        assert (info.file_size, info.compress_size, info.header_offset) == (size, size, padding)
+        with archive.open(info) as stream:
+            assert stream.read(4) == bytes(4)
+
+
+@pytest.mark.parametrize("count", [0, 1, 65_534, 65_535, 65_536, 100_000])
+def test_any_number_of_entries_is_read_back_by_zipfile(count: int) -> None:
+    member = Member(name=b"x", mode=0o100644, mtime=0)
+    local, central = local_header(member), central_header(member)
+    end = end_of_archive(entries=count, offset=len(local), size_bytes=count * len(central))
+    with zipfile.ZipFile(io.BytesIO(local + central * count + end)) as archive:
+        assert len(archive.infolist()) == count
+    assert (b"PK\6\6" in end) is (count >= 65_535)
+
+
+def test_a_directory_is_marked_for_unix_and_for_dos() -> None:
+    member = Member(name=b"d/", mode=0o040755, mtime=0)
+    (attributes,) = struct.unpack_from("<I", central_header(member), 38)
+    assert attributes == 0o040755 << 16 | 0x10
+
+
+@pytest.mark.parametrize("method", [STORED, DEFLATED])
+def test_local_and_central_header_agree(method: int) -> None:
+    member = Member(b"x", 0o100600, 1e9, method=method, crc=7, compressed_bytes=8, size_bytes=9, offset=0)
+    assert local_header(member)[4:26] == central_header(member)[6:28]
+
+
+def test_sizes_that_could_grow_past_the_limit_when_deflated_are_wide() -> None:
+    assert not needs_wide_sizes(3 * GIB)
+    assert needs_wide_sizes(4 * GIB - 1)
