@@ -15,10 +15,10 @@ from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.removal import remove_tree
 from kinetic_fsspec.failures import translated
 from kinetic_fsspec.keys import PART_PREFIX, checked_key, checked_prefix
+from kinetic_fsspec.parts import move_part, write_local, write_part_in_store
 
 _SCHEME: Final = "file://"
 _CHUNK_BYTES: Final = 1 << 20
-_MKDIR_TRIES: Final = 20
 
 
 def root_of(url: str, home: Path) -> Path:
@@ -34,12 +34,12 @@ def root_of(url: str, home: Path) -> Path:
     >>> root_of("file://~/.kinetic/store", Path("/home/ann")).as_posix()
     '/home/ann/.kinetic/store'
     """
-    path = url.removeprefix(_SCHEME).removeprefix("localhost/")
-    if url.startswith(f"{_SCHEME}localhost/"):
-        path = f"/{path}"
+    path = url.removeprefix(_SCHEME)
+    if path.startswith("localhost/"):
+        path = path.removeprefix("localhost")
     if path == "~" or path.startswith("~/"):
         path = f"{home}/{path[2:]}"
-    root = Path(os.path.normpath(path))
+    root = Path(os.path.normpath(path if not path.startswith("//") else f"/{path.lstrip('/')}"))
     if not root.is_absolute() or "\0" in path or root.parent == root:
         raise ConfigError(
             f"the store {url!r} must name a directory by its absolute path, or one in your home directory:"
@@ -82,7 +82,7 @@ class FileStorage:
         with self._writing(key) as target:
             if target.exists():
                 return False
-            part = _write_part(target, lambda stream: stream.write(data))
+            part = write_part_in_store(target, lambda stream: stream.write(data))
             try:
                 return _claim(part, target)
             finally:
@@ -92,9 +92,8 @@ class FileStorage:
         """Write the object to the path, whole or not at all."""
         with translated("read", self.url_of(key)):
             source = self._path(key).open("rb")
-        with source, _writing_local(path):
-            part = _write_part(path, lambda stream: shutil.copyfileobj(source, stream, _CHUNK_BYTES))
-            _move(part, path)
+        with source:
+            write_local(path, lambda part: shutil.copyfileobj(source, part, _CHUNK_BYTES))
 
     def get_bytes(self, key: str) -> bytes:
         """Return the object's bytes."""
@@ -134,7 +133,7 @@ class FileStorage:
 
     def _put(self, key: str, write: Callable[[BinaryIO], object]) -> None:
         with self._writing(key) as target:
-            _move(_write_part(target, write), target)
+            move_part(write_part_in_store(target, write), target)
 
     @contextmanager
     def _writing(self, key: str) -> Iterator[Path]:
@@ -153,55 +152,6 @@ def _source(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
     with source:
         yield source
-
-
-@contextmanager
-def _writing_local(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"cannot write the local file {path}: {error.strerror or error}") from error
-
-
-def _write_part(target: Path, write: Callable[[BinaryIO], object]) -> Path:
-    """Write a new part file in the target's folder; on failure nothing of it is left."""
-    part = target.parent / f"{PART_PREFIX}{os.urandom(12).hex()}"
-    descriptor = _create(part)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            write(stream)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return part
-
-
-def _create(part: Path) -> int:
-    """Open the part file for writing; a folder that a concurrent deletion takes away is made again."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    for _ in range(_MKDIR_TRIES):
-        try:
-            return os.open(part, flags, 0o600)
-        except FileNotFoundError:
-            _make_private(part.parent)
-    return os.open(part, flags, 0o600)
-
-
-def _make_private(folder: Path) -> None:
-    with suppress(FileExistsError):
-        try:
-            folder.mkdir(mode=0o700)
-        except FileNotFoundError:
-            _make_private(folder.parent)
-            folder.mkdir(mode=0o700)
-
-
-def _move(part: Path, target: Path) -> None:
-    try:
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _claim(part: Path, target: Path) -> bool:

@@ -1,6 +1,5 @@
 """Stores that fsspec opens: `memory://` now, object stores as their drivers are hardened."""
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +9,8 @@ from typing import Any
 from kinetic_core.errors import StorageError
 from kinetic_core.plugin import StoredObject
 from kinetic_fsspec.failures import translated
-from kinetic_fsspec.keys import PART_PREFIX, checked_key, checked_prefix
+from kinetic_fsspec.keys import checked_key, checked_prefix
+from kinetic_fsspec.parts import write_local
 
 
 class FsspecStorage:
@@ -64,13 +64,7 @@ class FsspecStorage:
     def get_file(self, key: str, path: Path) -> None:
         """Write the object to the path, whole or not at all."""
         data = self.get_bytes(key)
-        part = path.parent / f"{PART_PREFIX}{os.urandom(12).hex()}"
-        try:
-            part.write_bytes(data)
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise StorageError(f"cannot write the local file {path}: {error.strerror}") from error
+        write_local(path, lambda part: part.write(data))
 
     def get_bytes(self, key: str) -> bytes:
         """Return the object's bytes."""

@@ -1,0 +1,62 @@
+"""Part files: everything is written under a private name beside its place, and moved there when it is whole."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from kinetic_core.errors import StorageError
+from kinetic_fsspec.keys import PART_PREFIX
+
+_MKDIR_TRIES: Final = 20
+
+
+def write_part(target: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Write a new part file, of mode 0600, in the target's folder; on failure nothing of it is left."""
+    part = target.parent / f"{PART_PREFIX}{os.urandom(12).hex()}"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            write(stream)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return part
+
+
+def write_part_in_store(target: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Do the same, and make the folder, private, when it is absent or a concurrent deletion takes it away."""
+    for _ in range(_MKDIR_TRIES):
+        with suppress(FileNotFoundError):
+            return write_part(target, write)
+        _make_private(target.parent)
+    return write_part(target, write)
+
+
+def move_part(part: Path, target: Path) -> None:
+    """Give the part its final name, replacing what is there; on failure nothing of it is left."""
+    try:
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_local(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file of the user's whole or not at all.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    try:
+        move_part(write_part(path, write), path)
+    except OSError as error:
+        raise StorageError(f"cannot write the local file {path}: {error.strerror or error}") from error
+
+
+def _make_private(folder: Path) -> None:
+    with suppress(FileExistsError, FileNotFoundError):
+        if not folder.parent.is_dir():
+            _make_private(folder.parent)
+        folder.mkdir(mode=0o700)
