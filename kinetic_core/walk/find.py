@@ -39,7 +39,7 @@ def find(
     """
     surveyed = survey(args, kwargs, matches=matches)
     refuse(surveyed, noun)
-    return tuple(Found(position=str(position), value=value) for position, value in surveyed.found.values())
+    return tuple(Found(position=position, value=value) for position, value in surveyed.found.values())
 
 
 def refuse(surveyed: Survey, noun: str) -> None:

@@ -1,74 +1,44 @@
 """Positions: where in the arguments something lies, as a person would write it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, Final
 
 _MAX_KEY_CHARS: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place in the arguments: one step from the container that holds it."""
+class Word:
+    """A step that no index or key leads along, written as it stands."""
 
-    outer: "Position | None"
-    text: str | None
-    """Written as it stands; `None` where `at` is an index or a key."""
-    at: Any = None
+    __slots__ = ("text",)
 
-    @property
-    def is_indexed(self) -> bool:
-        """Tell whether indices and keys alone lead there: it is in no set and in no key."""
-        step: Position | None = self
-        while step is not None:
-            if step.text is not None and step.outer is not None:
-                return False
-            step = step.outer
-        return True
-
-    def __str__(self) -> str:
-        """Write the position down, from the argument inwards."""
-        parts: list[str] = []
-        step: Position | None = self
-        while step is not None:
-            parts.append(f"[{_key(step.at)}]" if step.text is None else step.text)
-            step = step.outer
-        return "".join(reversed(parts))
+    def __init__(self, text: str) -> None:
+        """Take what to write."""
+        self.text = text
 
 
-def argument(index: int) -> Position:
-    """Return the position of a positional argument.
+KEY: Final = Word("{key}")
+"""From a dict to one of its keys."""
+MEMBER: Final = Word("{member}")
+"""From a set to one of its members."""
 
-    >>> str(item(argument(0), "files"))
-    "arg 0['files']"
+
+def argument(index: int) -> Word:
+    """Return the first step to a positional argument."""
+    return Word(f"arg {index}")
+
+
+def keyword(name: str) -> Word:
+    """Return the first step to a keyword argument."""
+    return Word(f"kwarg {name!r}")
+
+
+def written(steps: Iterable[Any]) -> str:
+    """Write a position down, from the argument inwards.
+
+    >>> written([argument(0), "files", 2])
+    "arg 0['files'][2]"
     """
-    return Position(None, f"arg {index}")
-
-
-def keyword(name: str) -> Position:
-    """Return the position of a keyword argument.
-
-    >>> str(item(keyword("cfg"), 2))
-    "kwarg 'cfg'[2]"
-    """
-    return Position(None, f"kwarg {name!r}")
-
-
-def item(outer: Position, at: Any) -> Position:
-    """Return the position of the item under an index or a key.
-
-    >>> str(item(item(argument(1), "a"), 0))
-    "arg 1['a'][0]"
-    """
-    return Position(outer, None, at)
-
-
-def unindexed(outer: Position, what: str) -> Position:
-    """Return the position of something that no index leads to: a member of a set, a key of a dict.
-
-    >>> str(unindexed(argument(1), "a key"))
-    'arg 1{a key}'
-    """
-    return Position(outer, f"{{{what}}}")
+    return "".join(step.text if isinstance(step, Word) else f"[{_key(step)}]" for step in steps)
 
 
 def _key(at: Any) -> str:

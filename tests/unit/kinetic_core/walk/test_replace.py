@@ -3,7 +3,6 @@
 import copy
 import time
 from collections import Counter, OrderedDict, defaultdict, namedtuple
-from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import pytest
@@ -286,10 +285,10 @@ def test_a_subclass_that_cannot_be_rebuilt_becomes_the_plain_built_in_with_a_not
     given: Any, plain: type, name: str
 ) -> None:
     replaced = swap({"x": [given]})
-    arrived = replaced.args[0]["x"][0]
-    assert type(arrived) is plain
-    items: Iterable[object] = arrived.values() if isinstance(arrived, dict) else arrived
-    assert "path" in items
+    arrived: Any = replaced.args[0]["x"][0]
+    kind: object = type(arrived)
+    assert kind is plain
+    assert "path" in list(arrived.values() if isinstance(arrived, dict) else arrived)
     (note,) = replaced.notes
     assert f".{name} at arg 0['x'][0] arrives as a plain {plain.__name__}" in note
 
