@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,19 @@ def test_json_tells_root_files_rules_modules_imports_and_findings(cli: Cli, job:
     assert found["environment"] == {"captured": ["APP_MODE"], "secrets": ["WANDB_KEY"]}
     assert found["dependency_file"] == str(job / "requirements.txt")
     assert "secret_looking_files" in [finding["code"] for finding in found["findings"]]
+
+
+def test_the_documentation_lists_every_key(cli: Cli, job: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, flags=re.MULTILINE))
+
+    found = explained(cli, "count.py:count", **SECRETS)
+
+    assert rows.keys() == found.keys()
+    for key, value in found.items():
+        nested = value if isinstance(value, dict) and key != "plan" else {}
+        for name in nested:
+            assert f"`{name}`" in rows[key]
 
 
 def test_text_shows_the_same_and_is_folded(cli: Cli, job: Path) -> None:
