@@ -120,7 +120,7 @@ def _content(value: Data) -> _Content:
         folder=folder,
         files={f"{folder}/{entry.name}": entry.path for entry in entries if not entry.is_dir},
         size_bytes=value.size_bytes,
-        empty_dirs=tuple(entry.name for entry in entries if entry.is_dir),
+        empty_dirs=tuple(entry.name for entry in entries if entry.is_dir) if entries else (".",),
     )
 
 

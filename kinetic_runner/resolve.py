@@ -118,9 +118,12 @@ class Resolver:
             target = self._places.directory / str(number)
         else:
             target = self._places.mount(reference.mount_path)
-            if reference.fuse:
+            if reference.fuse and not self._places.mount_root:
                 return target
-        return retried(f"download of {reference.uri}", lambda: _download(reference, target), log=self._log)
+        path = retried(f"download of {reference.uri}", lambda: _download(reference, target), log=self._log)
+        if reference.fuse and reference.mount_path is not None:
+            _make_read_only(path)
+        return path
 
 
 def _is_reference(value: Any) -> bool:
@@ -138,6 +141,10 @@ def _download(reference: Reference, target: Path) -> Path:
         return _download_remote(reference, target)
     if source.is_dir():
         copy_tree(source, target)
+        _make_empty_dirs(reference, target)
+        return target
+    if reference.empty_dirs and not source.exists():
+        # Nothing but empty directories: a store keeps no folder without an object in it.
         _make_empty_dirs(reference, target)
         return target
     file = _file_target(reference, target)
@@ -158,6 +165,9 @@ def _download_remote(reference: Reference, target: Path) -> Path:
     system, path = open_url(reference.uri)
     prefix = f"{path.rstrip('/')}/"
     names = [] if not reference.is_dir and system.isfile(path) else list(system.find(prefix))
+    if not names and reference.empty_dirs:
+        _make_empty_dirs(reference, target)
+        return target
     if not names:
         file = _file_target(reference, target)
         download(reference.uri, file)
@@ -173,6 +183,16 @@ def _download_remote(reference: Reference, target: Path) -> Path:
         download(f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}", file)
     _make_empty_dirs(reference, target)
     return target
+
+
+def _make_read_only(path: Path) -> None:
+    """Show a volume that would be mounted read-only as one: nothing can be mounted below a mount root."""
+    for folder, _, files in os.walk(path):
+        for file in files:
+            Path(folder, file).chmod(0o444)
+        Path(folder).chmod(0o555)
+    if not path.is_dir():
+        path.chmod(0o444)
 
 
 def _make_empty_dirs(reference: Reference, target: Path) -> None:
