@@ -39,6 +39,6 @@ class Serializer:
     name: str = attrs.field(validator=is_text)
     suffix: str = attrs.field(validator=attrs.validators.matches_re(r"\.\w+"))
     """Of the files `payload` and `result`, with the dot; by it the runner knows the format."""
-    write: PayloadWriter
-    read: Callable[[Path], Result]
+    write: PayloadWriter = attrs.field(validator=attrs.validators.is_callable())
+    read: Callable[[Path], Result] = attrs.field(validator=attrs.validators.is_callable())
     """Reads a result file that a pod wrote."""

@@ -81,6 +81,12 @@ FAULTS = [
         "type BackendDriver at position 0",
     ),
     ("wrong_answer", "kinetic_reference_types", "@hookimpl\ndef kinetic_reference_types(): return {}", "type dict"),
+    (
+        "hook_failed",
+        "kinetic_serializers",
+        "@hookimpl\ndef kinetic_serializers(): return [Serializer(name='x', suffix='.x', write='module', read=len)]",
+        "'write'",
+    ),
     ("wrong_answer", "kinetic_serializers", "@hookimpl\ndef kinetic_serializers(): return ['msgpack']", "type str"),
     (
         "hook_failed",
