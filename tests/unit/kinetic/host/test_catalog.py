@@ -126,7 +126,8 @@ def test_an_unknown_scheme_suggests_the_near_one(site: PluginSite, log: Recordin
 def test_formats_are_found_by_name_and_an_unknown_one_lists_the_known(site: PluginSite, log: RecordingLog) -> None:
     site.install(
         "kinetic-msgpack",
-        "@hookimpl\ndef kinetic_serializers(): return [Serializer(name='msgpack', suffix='.mp', write=print, read=print)]",
+        "@hookimpl\ndef kinetic_serializers():"
+        " return [Serializer(name='msgpack', suffix='.mp', write=print, read=print)]",
     )
     host = load_host(ALONE, log=log)
 
