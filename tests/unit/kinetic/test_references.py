@@ -1,0 +1,277 @@
+import json
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kinetic.references import DataHandler
+from kinetic_core.errors import PackagingError, StorageError
+from kinetic_core.plugin import DriverContext, StoredObject
+from kinetic_core.references.data import Data
+from kinetic_fsspec.file import FileStorage
+from tests.fakes.recording_log import RecordingLog
+
+
+@attrs.define
+class CountingStorage:
+    """A store that notes what is written to it."""
+
+    inner: FileStorage
+    written: list[str] = attrs.field(factory=list)
+    fail_at: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
+
+    @url.setter
+    def url(self, value: str) -> None:
+        raise AttributeError(value)
+
+    def put_file(self, path: Path, key: str) -> None:
+        if self.fail_at and key.endswith(self.fail_at):
+            raise StorageError(f"cannot write {key}: connection lost")
+        self.written.append(key)
+        self.inner.put_file(path, key)
+
+    def put_bytes(self, data: bytes, key: str) -> None:
+        self.written.append(key)
+        self.inner.put_bytes(data, key)
+
+    def put_if_absent(self, data: bytes, key: str) -> bool:
+        return self.inner.put_if_absent(data, key)
+
+    def get_file(self, key: str, path: Path) -> None:
+        self.inner.get_file(key, path)
+
+    def get_bytes(self, key: str) -> bytes:
+        return self.inner.get_bytes(key)
+
+    def exists(self, key: str) -> bool:
+        return self.inner.exists(key)
+
+    def list(self, prefix: str = "") -> Iterator[StoredObject]:
+        return self.inner.list(prefix)
+
+    def delete_prefix(self, prefix: str) -> None:
+        self.inner.delete_prefix(prefix)
+
+    def url_of(self, key: str) -> str:
+        return self.inner.url_of(key)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> CountingStorage:
+    return CountingStorage(FileStorage(tmp_path / "store"))
+
+
+@pytest.fixture
+def log() -> RecordingLog:
+    return RecordingLog()
+
+
+@pytest.fixture
+def handler(log: RecordingLog, tmp_path: Path) -> DataHandler:
+    return DataHandler(DriverContext(log=log, environ={}, home=tmp_path))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    (path / "sub").mkdir(parents=True)
+    (path / "a.txt").write_bytes(b"alpha")
+    (path / "sub/b.bin").write_bytes(b"\0" * 100)
+    (path / "empty/deep").mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "a.txt"
+
+
+def keys(store: CountingStorage) -> list[str]:
+    return [found.key for found in store.list()]
+
+
+def test_the_archive_is_told_to_leave_out_local_data_and_no_url(handler: DataHandler, folder: Path) -> None:
+    assert handler.local_path(Data(folder)) == folder
+    assert handler.local_path(Data("gs://bucket/key")) is None
+
+
+def test_a_file_is_referred_to_by_its_hash_and_name(handler: DataHandler, store: CountingStorage, file: Path) -> None:
+    data = Data(file)
+    reference = handler.reference(data, store_url=store.url)
+    assert reference.uri == f"{store.url}/cache/{data.content_hash()}/a.txt"
+    assert not reference.is_dir
+    assert reference.empty_dirs == ()
+
+
+def test_a_directory_is_referred_to_by_its_hash_with_its_empty_directories(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    data = Data(folder)
+    reference = handler.reference(data, store_url=store.url)
+    assert reference.uri == f"{store.url}/cache/{data.content_hash()}/"
+    assert reference.is_dir
+    assert reference.empty_dirs == ("empty/deep",)
+
+
+def test_an_empty_directory_is_told_apart_from_one_that_got_lost(handler: DataHandler, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    assert handler.reference(Data(tmp_path / "nothing"), store_url="file:///store").empty_dirs == (".",)
+
+
+def test_referring_uploads_nothing(handler: DataHandler, store: CountingStorage, folder: Path) -> None:
+    handler.reference(Data(folder), store_url=store.url)
+    assert keys(store) == []
+
+
+@pytest.mark.parametrize("path", ["data", "data/a.txt"])
+def test_without_a_store_the_hash_alone_is_the_reference(handler: DataHandler, folder: Path, path: str) -> None:
+    data = Data(folder.parent / path)
+    assert handler.reference(data, store_url=None).uri == f"cache:{data.content_hash()}"
+
+
+def test_what_is_referred_to_is_what_is_uploaded(
+    handler: DataHandler, store: CountingStorage, folder: Path, file: Path
+) -> None:
+    for data in (Data(folder), Data(file)):
+        assert handler.stage(data, store)
+    digest = Data(folder).content_hash()
+    assert {found.key: found.size_bytes for found in store.list(f"cache/{digest}")} == {
+        f"cache/{digest}/a.txt": 5,
+        f"cache/{digest}/sub/b.bin": 100,
+    }
+    key = handler.reference(Data(file), store_url=store.url).uri.removeprefix(f"{store.url}/")
+    assert store.get_bytes(key) == b"alpha"
+
+
+@pytest.mark.parametrize("url", ["gs://bucket/images/", "s3://bucket/model.bin", "file:///nowhere/at/all"])
+def test_a_url_passes_through_unchanged(handler: DataHandler, store: CountingStorage, url: str) -> None:
+    data = Data(url)
+    assert handler.reference(data, store_url=store.url).uri == url
+    assert handler.reference(data, store_url=None).uri == url
+    assert handler.reference(data, store_url=None).is_dir is url.endswith("/")
+    assert handler.stage(data, store) is False
+    handler.unstage(data, store)
+    assert keys(store) == []
+
+
+def test_options_travel_with_the_reference(handler: DataHandler) -> None:
+    assert handler.reference(Data("gs://bucket/images/", fuse=True), store_url=None).fuse
+    data = Data("hf://name?split=train", hf_trust_remote_code=True)
+    assert handler.reference(data, store_url=None).hf_trust_remote_code
+
+
+@pytest.mark.parametrize("path", ["data", "data/a.txt", "data/empty"])
+def test_a_second_use_uploads_nothing(
+    handler: DataHandler, store: CountingStorage, log: RecordingLog, folder: Path, path: str
+) -> None:
+    assert handler.stage(Data(folder.parent / path), store)
+    store.written.clear()
+    assert not handler.stage(Data(folder.parent / path), store)
+    assert store.written == []
+    assert log.events("info") == ["data_uploaded"]
+
+
+def test_the_completion_marker_is_written_last(handler: DataHandler, store: CountingStorage, folder: Path) -> None:
+    data = Data(folder)
+    handler.stage(data, store)
+    assert store.written[-1] == f"cache/{data.content_hash()}.complete"
+    assert json.loads(store.get_bytes(store.written[-1])) == {"format": 1, "files": 2, "size_bytes": 105}
+
+
+def test_a_half_finished_upload_is_finished_by_the_next(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    store.fail_at = "sub/b.bin"
+    with pytest.raises(StorageError, match="connection lost"):
+        handler.stage(Data(folder), store)
+    assert keys(store) != []
+    store.fail_at = ""
+    assert handler.stage(Data(folder), store)
+    assert not handler.stage(Data(folder), store)
+
+
+def test_what_a_failed_upload_of_something_else_left_is_removed(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    digest = Data(folder).content_hash()
+    store.inner.put_bytes(b"foreign", f"cache/{digest}/foreign.txt")
+    handler.stage(Data(folder), store)
+    assert f"cache/{digest}/foreign.txt" not in keys(store)
+    assert not handler.stage(Data(folder), store)
+
+
+@pytest.mark.parametrize("vanished", ["{}/a.txt", "{}/sub", "{}", "{}.complete"])
+def test_content_that_vanished_is_uploaded_again(
+    handler: DataHandler, store: CountingStorage, folder: Path, vanished: str
+) -> None:
+    data = Data(folder)
+    handler.stage(data, store)
+    before = keys(store)
+    store.delete_prefix(f"cache/{vanished.format(data.content_hash())}")
+    assert handler.stage(data, store)
+    assert keys(store) == before
+
+
+def test_content_that_shrank_is_uploaded_again(handler: DataHandler, store: CountingStorage, file: Path) -> None:
+    data = Data(file)
+    handler.stage(data, store)
+    store.inner.put_bytes(b"", f"cache/{data.content_hash()}/a.txt")
+    assert handler.stage(data, store)
+    assert store.get_bytes(f"cache/{data.content_hash()}/a.txt") == b"alpha"
+
+
+def test_data_that_changed_since_it_was_hashed_never_counts_as_uploaded(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    data = Data(folder)
+    data.content_hash()
+    (folder / "a.txt").write_bytes(b"omega")
+    with pytest.raises(PackagingError, match="changed after its content was hashed"):
+        handler.stage(data, store)
+    assert keys(store) == []
+
+
+def test_unstaging_removes_what_was_uploaded_and_nothing_else(
+    handler: DataHandler, store: CountingStorage, folder: Path, file: Path
+) -> None:
+    handler.stage(Data(file), store)
+    before = keys(store)
+    handler.stage(Data(folder), store)
+    handler.unstage(Data(folder), store)
+    assert keys(store) == before
+
+
+def test_threads_that_upload_the_same_at_once_all_succeed(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    start = threading.Barrier(6)
+
+    def stage(_: int) -> None:
+        start.wait()
+        handler.stage(Data(folder), store)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(stage, range(6)))
+    assert not handler.stage(Data(folder), store)
+
+
+def _stage(folder: Path, root: Path) -> bool:
+    handler = DataHandler(DriverContext(log=RecordingLog(), environ={}, home=root))
+    return handler.stage(Data(folder), FileStorage(root))
+
+
+def test_processes_that_upload_the_same_at_once_all_succeed(
+    handler: DataHandler, store: CountingStorage, folder: Path, tmp_path: Path
+) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        pool.starmap(_stage, [(folder, tmp_path / "store")] * 4)
+    assert not handler.stage(Data(folder), store)
+    assert (tmp_path / "store/cache" / Data(folder).content_hash() / "a.txt").read_bytes() == b"alpha"
