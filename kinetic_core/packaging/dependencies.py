@@ -93,8 +93,7 @@ def _declared(path: Path, content: bytes) -> tuple[tuple[Line, ...], tuple[Findi
     """Read `[project].dependencies`; the line of each is looked up, for the comment behind it and for messages."""
     text = content.decode("utf-8-sig")
     tables = tomllib.loads(text)
-    project = tables.get("project", {})
-    declared = project.get("dependencies") if isinstance(project, dict) else None
+    declared = _table(tables, "project").get("dependencies")
     if declared is None:
         return (), (_none_declared(path, tables),)
     if not isinstance(declared, list) or not all(isinstance(item, str) for item in declared):
@@ -122,20 +121,21 @@ def _none_declared(path: Path, tables: dict[str, object]) -> Finding:
 
 
 def _other_tables(tables: dict[str, object]) -> Iterator[str]:
-    if _holds(tables, "tool", "poetry", "dependencies"):
+    poetry = _table(tables, "tool", "poetry", "dependencies")
+    # Every poetry project lists the interpreter there.
+    if poetry.keys() - {"python"}:
         yield "[tool.poetry.dependencies]"
-    if _holds(tables, "project", "optional-dependencies"):
+    if _table(tables, "project", "optional-dependencies"):
         yield "[project.optional-dependencies]"
-    if _holds(tables, "dependency-groups"):
+    if _table(tables, "dependency-groups"):
         yield "[dependency-groups]"
-    project = tables.get("project")
-    dynamic = project.get("dynamic") if isinstance(project, dict) else None
+    dynamic = _table(tables, "project").get("dynamic")
     if isinstance(dynamic, list) and "dependencies" in dynamic:
         yield "dynamic"
 
 
-def _holds(tables: dict[str, object], *names: str) -> bool:
+def _table(tables: dict[str, object], *names: str) -> dict[str, object]:
     value: object = tables
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
-    return bool(value)
+    return value if isinstance(value, dict) else {}

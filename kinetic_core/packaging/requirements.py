@@ -23,9 +23,12 @@ _BOMS: Final = (
 _COMMENT: Final = re.compile(r"(?:^|\s)#(.*)$")
 _OPTIONS_BEHIND: Final = re.compile(r"\s--?[A-Za-z].*$")
 _PATH_OPTION: Final = re.compile(
-    r"(?:-r|-c|-e|-f|--requirement|--constraint|--editable|--find-links)(?:\s*=\s*|\s+|(?<=-[rcef]))(?P<value>\S.*)$"
+    r"(?:-[rcefi]|--requirement|--constraint|--editable|--find-links|--index-url|--extra-index-url)"
+    r"(?:\s*=\s*|\s+|(?<=-[rcefi]))(?P<value>\S.*)$"
 )
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_ARCHIVES: Final = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_CREDENTIALS: Final = re.compile(r"://[^/@\s]+@")
 _EGG: Final = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
 
 
@@ -97,13 +100,13 @@ def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str
     findings: list[Finding] = []
     for line in lines:
         where = f"{path}:{line.number}" if line.number else str(path)
-        name, is_readable = _name(line.text)
-        if name in PROVIDED and KEEP not in line.comment:
-            findings.append(_removed(where, line.text, name))
+        target = _target(line.text)
+        if target.name in PROVIDED and KEEP not in line.comment:
+            findings.append(_removed(where, line.text, target.name))
             continue
-        if remote and _is_local(line.text):
+        if remote and target.location is not None and _is_local(target.location):
             findings.append(_local(where, line.text))
-        elif not is_readable:
+        elif not target.is_readable:
             findings.append(_unreadable(where, line.text))
         kept.append(line.text)
     return "".join(f"{text}\n" for text in kept), tuple(findings)
@@ -115,59 +118,62 @@ def requirement_name(text: str) -> str:
     >>> requirement_name("Scikit_Learn[all]>=1.5; python_version>'3'"), requirement_name("-i https://index")
     ('scikit-learn', '')
     """
-    return _name(text)[0]
+    return _target(text).name
 
 
-def _name(text: str) -> tuple[str, bool]:
-    """Return the normalised name of what a line installs, if it tells, and whether the line makes sense."""
+class _Target(NamedTuple):
+    """What a line installs, or reads."""
+
+    name: str = ""
+    """Normalised; empty when the line does not tell."""
+    location: str | None = None
+    """URL or path; `None` for what comes from an index, and for options without one."""
+    is_readable: bool = True
+
+
+def _target(text: str) -> _Target:
+    option = _PATH_OPTION.match(text)
+    if option is not None:
+        return _Target(name=_name_in(option["value"]), location=option["value"])
     if text.startswith("-"):
-        option = _PATH_OPTION.match(text)
-        return _name_in_url(option["value"]) if option else "", True
+        return _Target()
     specifier = _OPTIONS_BEHIND.sub("", text)
+    # `x.whl` is also a valid name; installers take it for the file.
+    if specifier.endswith(_ARCHIVES) and " @ " not in specifier:
+        return _Target(name=_name_in(specifier), location=specifier)
     try:
-        return canonicalize_name(Requirement(specifier).name), True
+        parsed = Requirement(specifier)
     except InvalidRequirement:
-        return _name_in_url(specifier), _is_location(specifier)
+        is_location = specifier.startswith(".") or "/" in specifier or _URL.match(specifier) is not None
+        return _Target(_name_in(specifier), specifier if is_location else None, is_location)
+    return _Target(name=canonicalize_name(parsed.name), location=parsed.url)
 
 
-def _name_in_url(url: str) -> str:
-    egg = _EGG.search(url)
+def _name_in(location: str) -> str:
+    """Read the name out of `#egg=` or of a wheel's file name."""
+    egg = _EGG.search(location)
     if egg is not None:
         return canonicalize_name(egg.group(1))
     try:
-        return parse_wheel_filename(re.split(r"[#?]", url)[0].rpartition("/")[2])[0]
+        return parse_wheel_filename(re.split(r"[#?]", location)[0].rpartition("/")[2])[0]
     except InvalidWheelFilename:
         return ""
 
 
-def _is_location(text: str) -> bool:
-    return _URL.match(text) is not None or "/" in text or text.endswith((".whl", ".zip", ".tar.gz")) or text == "."
-
-
-def _is_local(text: str) -> bool:
-    option = _PATH_OPTION.match(text)
-    if option is not None:
-        return _is_local_location(option["value"])
-    if text.startswith("-"):
-        return False
-    specifier = _OPTIONS_BEHIND.sub("", text)
-    try:
-        url = Requirement(specifier).url
-    except InvalidRequirement:
-        return _is_location(specifier) and _is_local_location(specifier)
-    return url is not None and _is_local_location(url)
-
-
-def _is_local_location(location: str) -> bool:
+def _is_local(location: str) -> bool:
     scheme = _URL.match(location)
     return scheme is None or scheme.group().lower().removesuffix(":").rpartition("+")[2] == "file"
+
+
+def _shown(text: str) -> str:
+    return printable(_CREDENTIALS.sub("://***@", text))
 
 
 def _removed(where: str, text: str, name: str) -> Finding:
     return Finding(
         code="requirement_removed",
         severity=Severity.WARNING,
-        message=f"{where}: left out '{printable(text)}': the image brings the {name} that fits its accelerator",
+        message=f"{where}: left out '{_shown(text)}': the image brings the {name} that fits its accelerator",
         remedy=f"Write # {KEEP} behind it to install it all the same.",
     )
 
@@ -176,7 +182,7 @@ def _local(where: str, text: str) -> Finding:
     return Finding(
         code="requirement_local",
         severity=Severity.ERROR,
-        message=f"{where}: '{printable(text)}' points at a local path, which does not exist where the install happens",
+        message=f"{where}: '{_shown(text)}' points at a local path, which does not exist where the install happens",
         remedy="Name a published package or a URL; code of the project itself ships with the context.",
     )
 
@@ -185,6 +191,6 @@ def _unreadable(where: str, text: str) -> Finding:
     return Finding(
         code="requirement_unreadable",
         severity=Severity.WARNING,
-        message=f"{where}: '{printable(text)}' is no valid requirement; it is passed on as it is",
+        message=f"{where}: '{_shown(text)}' is no valid requirement; it is passed on as it is",
         remedy="Write it as PEP 508 says: name, version, marker.",
     )

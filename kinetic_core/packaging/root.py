@@ -80,7 +80,8 @@ def _home_of(user: str) -> str | None:
 
 def _walk(entry: Entry, home: Path) -> tuple[Path, str, str, list[str]]:
     base, trail = _escape_package(entry.directory, home)
-    for directory in (base, *base.parents):
+    directory = base
+    while True:
         stop = _stop(directory, home)
         marker = next(_markers(directory), None)
         if marker is not None and (stop is None or directory == base):
@@ -90,6 +91,7 @@ def _walk(entry: Entry, home: Path) -> tuple[Path, str, str, list[str]]:
             trail.append(f"{directory}: {stop}, the walk stops here")
             break
         trail.append(f"{directory}: no marker")
+        directory = directory.parent
     if base != entry.directory:
         return base, "package", "no marker was found; it holds the function's top-level package", trail
     return base, "entry", "no marker was found; it holds the function's file", trail

@@ -4,7 +4,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import attrs
 
@@ -206,6 +206,8 @@ def _applies(rule: ExcludeRule, rel: str, name: str) -> bool:
             return rel == rule.pattern or rel.startswith(f"{rule.pattern}/")
         case "glob":
             return fnmatch.fnmatchcase(rel, rule.pattern) or fnmatch.fnmatchcase(name, rule.pattern)
+        case _:
+            assert_never(rule.kind)
 
 
 def uncompilable(rule: ExcludeRule) -> Finding:

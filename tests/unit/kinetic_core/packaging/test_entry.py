@@ -31,7 +31,8 @@ class Caller:
 
 @pytest.fixture
 def user(tmp_path: Path) -> ModuleType:
-    source = "def train(*a):\n    pass\n\nclass Model:\n    def fit(self):\n        pass\n    def __call__(self):\n        pass\n"
+    methods = "    def fit(self):\n        pass\n    def __call__(self):\n        pass\n"
+    source = f"def train(*a):\n    pass\n\nclass Model:\n{methods}"
     return load(tmp_path / "user" / "train.py", source)
 
 
@@ -94,7 +95,9 @@ def test_the_class_of_a_callable_instance_counts_not_where_call_was_inherited_fr
     assert directory(sub()) == tmp_path / "other"
 
 
-def test_methods_that_attrs_and_namedtuple_generate_do_not_hide_the_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_that_attrs_and_namedtuple_generate_do_not_hide_the_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = """
 import attrs
 from collections import namedtuple
@@ -148,7 +151,8 @@ def test_code_made_by_exec_belongs_to_the_module_whose_globals_it_runs_in(user: 
 
 
 def test_a_function_written_in_c_has_no_source(tmp_path: Path) -> None:
-    for function in (len, [].append, str.upper, dict.fromkeys):
+    functions: tuple[object, ...] = (len, [].append, str.upper, dict.fromkeys)
+    for function in functions:
         assert entry_of(function, surroundings(cwd=tmp_path)).has_source is False
 
 

@@ -22,7 +22,8 @@ def test_each_line_is_a_pattern_with_its_source_and_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"a\nb", b"a\nb\n", b"a\r\nb\r\n", b"a\rb", b"\xef\xbb\xbfa\r\nb", b"  a\t\n\t b  \n", b"\n \n\t\na\n\nb"]
+    "content",
+    [b"a\nb", b"a\nb\n", b"a\r\nb\r\n", b"a\rb", b"\xef\xbb\xbfa\r\nb", b"  a\t\n\t b  \n", b"\n \n\t\na\n\nb"],
 )
 def test_a_byte_order_mark_any_line_ends_and_blanks_are_accepted(content: bytes) -> None:
     assert patterns(content) == ["a", "b"]

@@ -11,7 +11,9 @@ from kinetic_core.packaging.root import find_root
 from tests.unit.kinetic_core.packaging.trees import grow, load, surroundings, unprivileged_folder
 
 
-def rooted(path: Path, *, home: Path | None = None, cwd: Path | None = None, override: str | None = None) -> PackageRoot:
+def rooted(
+    path: Path, *, home: Path | None = None, cwd: Path | None = None, override: str | None = None
+) -> PackageRoot:
     """Find the root of a function in a module made at a path."""
     environ = {} if override is None else {"KINETIC_PACKAGE_ROOT": override}
     here = surroundings(environ=environ, home=home or Path("/nowhere/home"), cwd=cwd or path.parent)
@@ -51,7 +53,9 @@ def test_each_marker_counts_and_git_also_as_a_file(tmp_path: Path, marker: str) 
     assert marker.rstrip("/") in root.reason
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile", "README.md"])
+@pytest.mark.parametrize(
+    "name", ["pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile", "README.md"]
+)
 def test_a_directory_of_a_markers_name_or_another_file_is_no_marker(tmp_path: Path, name: str) -> None:
     grow(tmp_path, {f"proj/{name}/" if "." in name and name != "README.md" else f"proj/{name}": ""})
     assert rooted(tmp_path / "proj" / "deep" / "train.py", home=tmp_path).path == tmp_path / "proj" / "deep"
@@ -66,7 +70,9 @@ def test_a_marker_inside_the_package_does_not_keep_the_walk_inside(tmp_path: Pat
 def test_the_trail_names_every_directory_looked_at(tmp_path: Path) -> None:
     grow(tmp_path, {"proj/src/pkg/__init__.py": "", "proj/setup.py": ""})
     trail = rooted(tmp_path / "proj" / "src" / "pkg" / "train.py", home=tmp_path).trail
-    assert [str(tmp_path / part) in line for line, part in zip(trail, ("", "proj/src/pkg", "proj/src", "proj"), strict=True)]
+    assert [
+        str(tmp_path / part) in line for line, part in zip(trail, ("", "proj/src/pkg", "proj/src", "proj"), strict=True)
+    ]
     assert "part of a package" in trail[1]
     assert "no marker" in trail[2]
     assert "holds setup.py" in trail[3]
@@ -109,7 +115,7 @@ def test_a_marker_in_home_counts_when_the_function_lies_there(tmp_path: Path) ->
 
 def test_the_root_of_the_file_system_stops_the_walk_and_is_told_of_as_a_root() -> None:
     cell = {"__file__": "/kinetic_no_such_script.py"}
-    exec("def f(): pass", cell)  # noqa: S102 - a module that lies in /
+    exec("def f(): pass", cell)
     root = find_root(cell["f"], surroundings())
     assert (root.path, root.step) == (Path("/"), "entry")
     assert codes(root) == ["root_too_wide"]
@@ -118,7 +124,7 @@ def test_the_root_of_the_file_system_stops_the_walk_and_is_told_of_as_a_root() -
 
 def test_a_cell_takes_the_working_directory_and_says_so(tmp_path: Path) -> None:
     cell: dict[str, object] = {"__name__": "__main__"}
-    exec("def f(): pass", cell)  # noqa: S102 - what a notebook does
+    exec("def f(): pass", cell)
     root = find_root(cell["f"], surroundings(home=tmp_path, cwd=tmp_path / "nb"))
     assert (root.path, root.entry, root.step) == (tmp_path / "nb", tmp_path / "nb", "entry")
     assert [(finding.code, finding.severity) for finding in root.findings] == [("entry_without_source", Severity.INFO)]
@@ -179,7 +185,7 @@ def test_an_override_that_may_not_be_looked_at_is_refused_like_a_missing_one(tmp
         grow(folder, {"closed/proj/": ""})
         (folder / "closed").chmod(0)
         cell: dict[str, object] = {}
-        exec("def f(): pass", cell)  # noqa: S102 - what a notebook does
+        exec("def f(): pass", cell)
         here = surroundings(environ={"KINETIC_PACKAGE_ROOT": str(folder / "closed" / "proj")}, cwd=folder)
         with pytest.raises(PackagingError, match="no existing directory"):
             find_root(cell["f"], here)

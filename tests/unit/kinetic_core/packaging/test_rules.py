@@ -17,9 +17,17 @@ from kinetic_core.packaging.rules import (
 )
 from tests.unit.kinetic_core.packaging.trees import globs
 
-SPECIFIED_DEFAULTS = (
-    ".venv venv node_modules .tox .mypy_cache .ruff_cache .pytest_cache .ipynb_checkpoints .DS_Store"
-).split()
+SPECIFIED_DEFAULTS = [
+    ".venv",
+    "venv",
+    "node_modules",
+    ".tox",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".ipynb_checkpoints",
+    ".DS_Store",
+]
 
 
 def excluded(rules: RuleSet, rel: str, *, is_dir: bool = False) -> bool:
@@ -106,7 +114,9 @@ def test_a_name_is_no_pattern() -> None:
 
 def test_a_path_excludes_itself_and_all_below_it_and_nothing_beside_it() -> None:
     rules = RuleSet.compile([ExcludeRule(pattern="a/b", kind="path")])
-    assert [excluded(rules, rel) for rel in ("a/b", "a/b/c", "a/b/c/d", "a", "a/bc", "x/a/b")] == [True] * 3 + [False] * 3
+    assert [excluded(rules, rel) for rel in ("a/b", "a/b/c", "a/b/c/d", "a", "a/bc", "x/a/b")] == [True] * 3 + [
+        False
+    ] * 3
 
 
 @pytest.mark.parametrize("kind", ["name", "glob", "path"])

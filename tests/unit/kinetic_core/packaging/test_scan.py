@@ -368,7 +368,11 @@ def test_pipes_sockets_and_devices_are_skipped_and_never_opened(tmp_path: Path) 
     found = scan(tmp_path, NO_RULES)
     assert entry_names(found) == []
     assert skipped(found) == {"null": "special_file", "pipe": "special_file", "sock": "special_file"}
-    assert [entry.reason.split(",")[0] for entry in found.skipped] == ["it is a device", "it is a FIFO", "it is a socket"]
+    assert [entry.reason.split(",")[0] for entry in found.skipped] == [
+        "it is a device",
+        "it is a FIFO",
+        "it is a socket",
+    ]
 
 
 # Reserved and avoided
