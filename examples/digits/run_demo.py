@@ -42,8 +42,6 @@ def show(package: kinetic.Package) -> None:
         print(f"  {exclusion.name} (rule {exclusion.rule!r} of {exclusion.source})")
     for skipped in package.manifest.skipped:
         print(f"  {skipped.name}: {skipped.reason}")
-    for finding in package.findings:
-        print(f"{finding.severity}: {finding.message} {finding.remedy}")
 
 
 if __name__ == "__main__":
