@@ -15,8 +15,10 @@ from kinetic_core.errors import UsageError
 from kinetic_core.model.request import RunOptions
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")  # a method's parameters after the instance: mypy binds the class's own P too early
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
+T = TypeVar("T")
 
 
 class RemoteCallable(Generic[P, R_co]):
@@ -104,8 +106,8 @@ class RemoteCallable(Generic[P, R_co]):
     def __get__(self, instance: None, owner: type | None = None) -> "RemoteCallable[P, R_co]": ...
     @overload
     def __get__(
-        self: "RemoteCallable[Concatenate[S, P], R_co]", instance: S, owner: type | None = None
-    ) -> "RemoteCallable[P, R_co]": ...
+        self: "RemoteCallable[Concatenate[S, Q], T]", instance: S, owner: type | None = None
+    ) -> "RemoteCallable[Q, T]": ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
