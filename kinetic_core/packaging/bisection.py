@@ -93,14 +93,14 @@ def _cause(error: Exception) -> str:
 def _culprit(label: str, component: object, failure: Failure) -> str:
     kind = type(failure.latest).__name__
     try:
-        place = _Search(failure).way(label, component)
+        found = _Search(failure).way(label, component)
     except Exception:  # noqa: BLE001 - the search looks at the user's objects, which may raise anything
-        place = None
-    if place is None and len(failure.path) > 1:
-        place = failure.path[-1]
-    if place is None:
-        return f"the culprit is something that it makes when it is pickled (type {kind})"
-    return f"the culprit is {place} (type {kind})"
+        found = None
+    if found is None:
+        within = f", by way of {failure.path[-1]}" if len(failure.path) > 1 else ""
+        return f"the culprit is something that is made when it is pickled (type {kind}){within}"
+    place, entered = found
+    return f"the culprit is {place} (type {kind}){entered}"
 
 
 @attrs.frozen
@@ -119,10 +119,10 @@ class _Search:
         self._opened = failure.opened
         self._reads = failure.reads
 
-    def way(self, label: str, start: object) -> str | None:
-        """Return how to get from the start to the object in fewest steps, or `None`."""
+    def way(self, label: str, start: object) -> tuple[str, str] | None:
+        """Return how to get from the start to the object in fewest steps, and by way of what; or `None`."""
         if start is self._wanted:
-            return label
+            return label, ""
         nodes: list[tuple[object, int, _Step]] = [(start, -1, _Step(label, anew=True))]
         waiting = deque([0])
         seen = {id(start)}
@@ -237,21 +237,25 @@ def _attributes(value: object) -> Iterator[tuple[_Step, object]]:
                 continue  # the slot is empty
 
 
-def _written(nodes: list[tuple[object, int, _Step]]) -> str:
-    """Write down the way to the last node."""
-    steps: list[_Step] = []
-    index = len(nodes) - 1
-    while index >= 0:
+def _written(nodes: list[tuple[object, int, _Step]]) -> tuple[str, str]:
+    """Write down the way to the last node, and where it first entered what the function captures."""
+    texts: list[str] = []
+    entered = ""
+    index, is_complete = len(nodes) - 1, False
+    while index > 0:
         _, outer, step = nodes[index]
-        steps.append(step)
-        if step.anew:
-            break
+        if not is_complete:
+            texts.insert(0, step.text)
+        elif step.anew:
+            entered = f", by way of {step.text}"
+        is_complete = is_complete or step.anew
         index = outer
-    texts = [step.text for step in reversed(steps)]
+    if not is_complete:
+        texts.insert(0, nodes[0][2].text)
     if len(texts) > _MAX_STEPS:
         left_out = len(texts) - 2 * _END_STEPS
         texts = [*texts[:_END_STEPS], f"…({left_out} more steps)…", *texts[-_END_STEPS:]]
-    return "".join(texts)
+    return "".join(texts), entered
 
 
 def _short(key: object) -> str:

@@ -80,7 +80,7 @@ class _Unpickler(pickle.Unpickler):
         return cls if id(cls) in self._found else _class_setstate(cls, state)
 
 
-class _Silent:
+class _SlottedSilent:
     """A first base that keeps the others from hearing of a new subclass."""
 
     __slots__ = ()
@@ -89,12 +89,19 @@ class _Silent:
         """Tell nobody."""
 
 
+class _Silent:
+    """The same for classes whose instances have a `__dict__`: bases can be exchanged for such of the same layout."""
+
+    __init_subclass__ = _SlottedSilent.__init_subclass__
+
+
 def _make_quietly(constructor: Any, name: str, bases: tuple[Any, ...], *rest: Any) -> Any:
     make = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001 - see the import above
     real_bases = types.resolve_bases(bases)
     if not any(_announces(base) for base in real_bases):
         return make(constructor, name, bases, *rest)
-    made = make(constructor, name, (_Silent, *bases), *rest)
+    silent = _Silent if any(base.__dictoffset__ for base in real_bases) else _SlottedSilent
+    made = make(constructor, name, (silent, *bases), *rest)
     made.__bases__ = real_bases
     return made
 
