@@ -31,10 +31,11 @@ class HomePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             return self._code(obj)
         reduced = super().reducer_override(obj)
         if isinstance(obj, FunctionType) and reduced is not NotImplemented:
-            module_globals = reduced[1][1]
-            file = module_globals.get("__file__")
-            if isinstance(file, str):
-                module_globals["__file__"] = self._names.to_client(file)
+            # The namespace that the module's functions share, and what this function reads of it.
+            for module_globals in (reduced[1][1], reduced[2][1]["__globals__"]):
+                file = module_globals.get("__file__")
+                if isinstance(file, str):
+                    module_globals["__file__"] = self._names.to_client(file)
         return reduced
 
     def _code(self, code: CodeType) -> Any:
