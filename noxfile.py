@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import nox
@@ -113,21 +115,18 @@ def docs(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """Build an sdist and from it the wheel; install that, and use it from outside the checkout."""
     install(session, "wheel", project=False)
-    tmp = Path(session.create_tmp()).resolve()
-    dist = tmp / "dist"
-    for old in dist.glob("*"):
-        old.unlink()
-    session.run("uv", "build", "--quiet", "--no-build-isolation", "--out-dir", str(dist))
-    (built,) = dist.glob("*.whl")
-    session.install("--no-deps", "--reinstall", str(built))
-    outside = tmp / "outside"
-    outside.mkdir(exist_ok=True)
-    script = outside / "job.py"
-    script.write_bytes(SMOKE.read_bytes())
-    session.chdir(outside)
-    environment = {"HOME": str(outside), "KINETIC_STORAGE": outside.joinpath("store").as_uri()}
-    session.run("kinetic", "plugins", "--check", env=environment)
-    session.run("python", "job.py", env=environment)
+    with tempfile.TemporaryDirectory(prefix="kinetic-wheel-") as folder:
+        outside = Path(folder).resolve()
+        session.run("uv", "build", "--quiet", "--no-build-isolation", "--out-dir", str(outside / "dist"))
+        (built,) = outside.glob("dist/*.whl")
+        session.install("--no-deps", "--reinstall", str(built))
+        project = outside / "project"
+        project.mkdir()
+        shutil.copy(SMOKE, project / "job.py")
+        environment = {"HOME": str(outside), "KINETIC_STORAGE": outside.joinpath("store").as_uri()}
+        with session.chdir(project):
+            session.run("kinetic", "plugins", "--check", env=environment)
+            session.run("python", "job.py", env=environment)
 
 
 @nox.session(python=PYTHONS)
