@@ -13,7 +13,7 @@ def is_file(path: Path) -> bool:
     >>> is_file(Path("/nowhere")), is_file(Path("/"))
     (False, False)
     """
-    return os.path.isfile(path)  # noqa: PTH113 - see above
+    return os.path.isfile(path)
 
 
 def is_directory(path: Path) -> bool:
@@ -22,7 +22,7 @@ def is_directory(path: Path) -> bool:
     >>> is_directory(Path("/"))
     True
     """
-    return os.path.isdir(path)  # noqa: PTH112 - see above
+    return os.path.isdir(path)
 
 
 def exists(path: Path) -> bool:
@@ -31,4 +31,4 @@ def exists(path: Path) -> bool:
     >>> exists(Path("/nowhere"))
     False
     """
-    return os.path.exists(path)  # noqa: PTH110 - see above
+    return os.path.exists(path)
