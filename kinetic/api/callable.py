@@ -13,6 +13,7 @@ from kinetic.api.options import RunKeywords, change_options
 from kinetic.jobs.handle import JobHandle
 from kinetic_core.errors import UsageError
 from kinetic_core.model.request import RunOptions
+from kinetic_core.packaging.callables import safe_name
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")  # a method's parameters after the instance: mypy binds the class's own P too early
@@ -27,10 +28,11 @@ class RemoteCallable(Generic[P, R_co]):
     Pickled, it becomes the plain function: on the pod it runs inline, without `kinetic` being there.
     """
 
+    __name__: str
+
     def __init__(self, function: Callable[P, R_co], options: RunOptions) -> None:
         """Wrap the function; `kinetic.run` checks it first."""
-        self._function = function
-        self._options = options
+        self.__name__ = safe_name(function)
         try:
             functools.update_wrapper(self, function)
         except (AttributeError, TypeError) as error:
@@ -38,6 +40,9 @@ class RemoteCallable(Generic[P, R_co]):
                 f"kinetic.run cannot name {function!r}; wrap it in a function:"
                 " def call(*args, **kwargs): return target(*args, **kwargs)"
             ) from error
+        # Last: what the wrapped object has of the same name must not take their place.
+        self._function = function
+        self._options = options
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run it elsewhere, stream its log to stdout, and return its value or raise its exception.

@@ -1,0 +1,75 @@
+"""The record of a job, from which any process opens it."""
+
+import json
+
+import attrs
+import pytest
+
+from kinetic.jobs.ledger import JobRecord, bury_job, forget_job, is_collected, pointer_key, read_job, record_job
+from kinetic_core.errors import JobNotFoundError, ResultUnavailableError
+from kinetic_core.model.job import JobRef
+from kinetic_core.plugin import Storage
+
+
+def keys(store: Storage) -> list[str]:
+    return [stored.key for stored in store.list()]
+
+
+def test_a_job_is_found_by_its_id_alone_wherever_its_folder_is(record: JobRecord, store: Storage) -> None:
+    record = attrs.evolve(record, folder="ada-12345678/train-0a1b2c3d")
+    record_job(store, record)
+    assert read_job(store, record.job_id) == record
+
+
+def test_unknown_keys_of_a_newer_version_are_kept(record: JobRecord) -> None:
+    raw = record.to_json() | {"colour": "blue"}
+    assert JobRecord.from_json(json.loads(json.dumps(raw))).to_json() == raw
+
+
+def test_a_missing_key_is_named(record: JobRecord) -> None:
+    raw = record.to_json()
+    del raw["folder"], raw["ref"]
+    with pytest.raises(ResultUnavailableError, match="lacks folder, ref"):
+        JobRecord.from_json(raw)
+
+
+def test_the_backends_details_travel_flat(record: JobRecord) -> None:
+    ref = JobRef(backend="quiet", job_id=record.job_id, details={"pid": "7"})
+    raw = attrs.evolve(record, ref=ref).to_json()
+    assert raw["ref"] == {"backend": "quiet", "job_id": record.job_id, "pid": "7"}
+    assert JobRecord.from_json(raw).ref == ref
+
+
+def test_an_unknown_job_names_the_store(store: Storage) -> None:
+    with pytest.raises(JobNotFoundError, match="no job 'job-ffffffff' in file://"):
+        read_job(store, "job-ffffffff")
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\xff", b'{"folder": 3}'])
+def test_a_damaged_pointer_is_said_to_be_damaged(store: Storage, damage: bytes) -> None:
+    store.put_bytes(damage, pointer_key("job-0a1b2c3d"))
+    with pytest.raises((ResultUnavailableError, JobNotFoundError)):
+        read_job(store, "job-0a1b2c3d")
+
+
+def test_a_buried_job_leaves_only_a_tombstone(record: JobRecord, store: Storage) -> None:
+    record_job(store, record)
+    bury_job(store, record)
+    assert keys(store) == ["jobs/job-0a1b2c3d"]
+    assert is_collected(store, record.job_id) is not None
+    with pytest.raises(ResultUnavailableError, match="was collected at"):
+        read_job(store, record.job_id)
+
+
+def test_a_live_job_is_not_collected(record: JobRecord, store: Storage) -> None:
+    record_job(store, record)
+    assert is_collected(store, record.job_id) is None
+
+
+def test_a_forgotten_job_leaves_nothing_and_its_neighbour_everything(record: JobRecord, store: Storage) -> None:
+    neighbour = attrs.evolve(record, job_id="job-0a1b2c3d0", folder="job-0a1b2c3d0")
+    record_job(store, record)
+    record_job(store, neighbour)
+    forget_job(store, record.job_id, record.folder)
+    forget_job(store, record.job_id, record.folder)
+    assert keys(store) == ["job-0a1b2c3d0/handle.json", "jobs/job-0a1b2c3d0"]

@@ -1,0 +1,167 @@
+"""What comes home from each way in which a job can end."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinetic.jobs.ledger import JobRecord, bury_job
+from kinetic.jobs.results import collect
+from kinetic_core.errors import JobCancelledError, JobFailedError, RemoteError, ResultUnavailableError
+from kinetic_core.model.job import JobState, JobStatus
+from kinetic_core.plugin import Storage
+from kinetic_core.wire.result import Result, read_result
+from tests.fakes.quiet_backend import QuietBackend
+
+SUCCEEDED = JobState(status=JobStatus.SUCCEEDED)
+FAILED = JobState(status=JobStatus.FAILED, exit_code=137, reason="killed by SIGKILL, possibly out of memory")
+
+
+def read(path: Path) -> Result:
+    return read_result(pickle.loads(path.read_bytes()))
+
+
+def put(store: Storage, result: Result, name: str = "result.pkl") -> None:
+    store.put_bytes(pickle.dumps(result.to_dict()), f"job-0a1b2c3d/{name}")
+
+
+def collected(record: JobRecord, store: Storage, state: JobState = SUCCEEDED, log: str = "") -> Any:
+    return collect(record, state, store, QuietBackend(state, log), read)
+
+
+def notes(error: BaseException) -> str:
+    return "\n".join(error.__notes__)
+
+
+def test_a_success_is_its_value_also_when_that_is_none(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=None))
+    assert collected(record, store) is None
+
+
+def test_a_finished_result_counts_when_the_backend_has_forgotten_the_job(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=5))
+    assert collected(record, store, JobState(status=JobStatus.NOT_FOUND)) == 5
+
+
+def test_the_functions_exception_is_raised_as_itself_with_job_phase_and_traceback(
+    record: JobRecord, store: Storage
+) -> None:
+    put(store, Result(success=False, exception=KeyError("a"), traceback="Traceback: train.py", phase="execute"))
+    with pytest.raises(KeyError) as caught:
+        collected(record, store)
+    assert "job-0a1b2c3d (train), phase 'execute'" in notes(caught.value)
+    assert "Traceback: train.py" in notes(caught.value)
+
+
+def test_a_missing_module_while_loading_is_raised_as_itself(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=ModuleNotFoundError("No module named 'x'"), phase="payload unpickle"))
+    with pytest.raises(ModuleNotFoundError):
+        collected(record, store)
+
+
+def test_a_failure_of_another_phase_names_the_phase_and_chains_the_cause(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=OSError("disk full"), phase="context extract"))
+    with pytest.raises(JobFailedError, match=r"failed in phase 'context extract': OSError: disk full") as caught:
+        collected(record, store)
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt("x"), SystemExit(3), GeneratorExit(), None])
+def test_what_would_end_the_client_comes_home_as_a_remote_error(
+    record: JobRecord, store: Storage, exception: BaseException | None
+) -> None:
+    put(store, Result(success=False, exception=exception, phase="execute"))
+    with pytest.raises(RemoteError):
+        collected(record, store)
+
+
+def test_a_value_that_cannot_travel_is_shown_by_its_text(record: JobRecord, store: Storage) -> None:
+    put(
+        store,
+        Result(
+            success=False,
+            exception=TypeError("cannot pickle lock"),
+            phase="result serialization",
+            serialization_failed=True,
+            result_repr="<lock>",
+        ),
+    )
+    with pytest.raises(JobFailedError, match=r"cannot travel: cannot pickle lock; it was <lock>"):
+        collected(record, store)
+
+
+def test_a_job_told_to_stop_says_in_which_phase(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, terminated=True, phase="data resolve"))
+    with pytest.raises(JobFailedError, match="told to stop while in phase 'data resolve'"):
+        collected(record, store, FAILED)
+
+
+def test_a_job_without_a_result_tells_exit_code_reason_and_the_last_thirty_lines(
+    record: JobRecord, store: Storage
+) -> None:
+    log = "".join(f"line {number}\n" for number in range(50))
+    with pytest.raises(JobFailedError) as caught:
+        collected(record, store, FAILED, log)
+    message = str(caught.value)
+    assert "FAILED, exit code 137 (killed by SIGKILL, possibly out of memory)" in message
+    assert message.count("line ") == 30
+    assert "line 49" in message
+
+
+def test_a_job_without_a_result_and_a_log_says_that_the_log_is_empty(record: JobRecord, store: Storage) -> None:
+    with pytest.raises(JobFailedError, match="NOT_FOUND; its log is empty"):
+        collected(record, store, JobState(status=JobStatus.NOT_FOUND))
+
+
+def test_a_cancelled_job_is_cancelled_even_when_it_had_finished(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=1))
+    with pytest.raises(JobCancelledError, match=r"job-0a1b2c3d \(train\) was cancelled"):
+        collected(record, store, JobState(status=JobStatus.CANCELLED))
+
+
+def test_a_result_that_was_collected_says_so(record: JobRecord, store: Storage) -> None:
+    bury_job(store, record)
+    with pytest.raises(ResultUnavailableError, match="the result of job-0a1b2c3d was collected at"):
+        collected(record, store, JobState(status=JobStatus.NOT_FOUND))
+
+
+def test_a_failed_worker_fails_the_job_though_the_leader_succeeded(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=1))
+    for index in (10, 2):
+        put(
+            store,
+            Result(success=False, exception=ValueError(f"host {index}"), phase="execute", host_index=index),
+            f"result-worker-{index}.pkl",
+        )
+    with pytest.raises(ValueError, match="host 2") as caught:
+        collected(record, store)
+    assert "also failed: host 10" in notes(caught.value)
+
+
+def test_the_leaders_failure_comes_before_the_workers(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=ValueError("host 0"), phase="execute"))
+    put(
+        store,
+        Result(success=False, exception=ValueError("host 1"), phase="execute", host_index=1),
+        "result-worker-1.pkl",
+    )
+    with pytest.raises(ValueError, match="host 0") as caught:
+        collected(record, store)
+    assert "also failed: host 1" in notes(caught.value)
+
+
+def test_a_leader_that_vanished_gives_way_to_a_workers_error(record: JobRecord, store: Storage) -> None:
+    put(
+        store,
+        Result(success=False, exception=ValueError("host 3"), phase="execute", host_index=3),
+        "result-worker-3.pkl",
+    )
+    with pytest.raises(ValueError, match="host 3"):
+        collected(record, store, FAILED)
+
+
+def test_results_of_another_format_are_not_opened(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=1))
+    store.put_bytes(b"not a pickle", "job-0a1b2c3d/result-worker-1.json")
+    assert collected(record, store) == 1
