@@ -152,15 +152,15 @@ class LocalBackend:
 
     def find(self) -> Iterator[JobRef]:
         """Yield this user's jobs that wait or run on this machine."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted(self._places.live.iterdir()):
-                with suppress(FileNotFoundError, ValueError, KeyError):
-                    ref = JobRef.from_json(json.loads(file.read_bytes()))
-                    if is_locked(str(file)):
-                        yield ref
-                    else:
+                ref = _reference_in(file)
+                if is_locked(str(file)):
+                    yield from (ref,) if ref else ()
+                else:
+                    if ref:
                         Watch(ref, self._places).events()
-                        _discard(file)
+                    _discard(file)
 
     def _start(self, spec: JobSpec, lock: int, limit: int) -> None:
         queue = str(self._places.queue)
@@ -197,6 +197,14 @@ class LocalBackend:
         while watch.is_alive() and time.monotonic() < deadline_s:
             told = told or watch.signal_supervisor(number)
             watch.wait(_FIRST_POLL_S if not told else _LAST_POLL_S)
+
+
+def _reference_in(live: Path) -> JobRef | None:
+    """Read the reference that a living job's file holds; none while it is being written, or when it is damaged."""
+    try:
+        return JobRef.from_json(json.loads(live.read_bytes()))
+    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        return None
 
 
 def _discard(live: Path) -> None:

@@ -65,7 +65,16 @@ def _hand_over(process: "subprocess.Popen[bytes]", job: Job) -> None:
     try:
         pid = int(process.stdout.readline())
         events = open_events(job.pod)
-        append_event(events, "job_submitted", "PENDING", pid=pid, mark=start_mark(pid), live=job.live, limit=job.limit)
+        append_event(
+            events,
+            "job_submitted",
+            "PENDING",
+            pid=pid,
+            mark=start_mark(pid),
+            live=job.live,
+            ticket=f"{job.queue}/{job.ticket}",
+            limit=job.limit,
+        )
         os.close(events)
         rest = memoryview(job.to_bytes())
         while rest:

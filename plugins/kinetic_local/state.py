@@ -107,6 +107,7 @@ class Watch:
             events = read_events(self.pod)
             if not events or _ended(events):
                 return
+            Path(events[0]["details"]["ticket"]).unlink(missing_ok=True)
             for event in events:
                 _end_attempt(event["details"])
             cancelled = cancel_requested(self.pod)
@@ -114,8 +115,9 @@ class Watch:
             status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", _KILLED)
             append_event(descriptor, "job_ended", status, reason)
             os.close(descriptor)
-            Path(live).unlink(missing_ok=True)
         finally:
+            # Also when there was nothing to do: the file may be one that the attempt to lock it made.
+            Path(live).unlink(missing_ok=True)
             os.close(lock)
 
 

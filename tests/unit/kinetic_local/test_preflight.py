@@ -1,0 +1,71 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinetic_core.findings import Severity
+from kinetic_core.model.request import RunOptions
+from kinetic_local.places import Places
+from kinetic_local.preflight import check
+
+
+def codes(home: Path, environ: dict[str, str] | None = None, **options: Any) -> dict[str, Severity]:
+    found = check(RunOptions(accelerator="cpu", **options), Places(home=home), environ or {})
+    return {finding.code: finding.severity for finding in found}
+
+
+def test_an_ordinary_request_has_nothing_in_its_way(tmp_path: Path) -> None:
+    assert codes(tmp_path, container_image="bundled", storage="file:///store", volumes={"/data": object()}) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"storage": "memory://store"}, "store_process_local"),
+        ({"debug": True}, "debug_unsupported"),
+        ({"file_mounts": {"~/data": "./data"}}, "mounts_unsupported"),
+    ],
+)
+def test_what_the_backend_cannot_do_is_an_error(tmp_path: Path, options: dict[str, Any], code: str) -> None:
+    assert codes(tmp_path, **options) == {code: Severity.ERROR}
+
+
+class Fuse:
+    fuse = True
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"container_image": "example.org/image:1"}, "container_image_ignored"),
+        ({"volumes": {"/data": Fuse()}}, "fuse_copied"),
+    ],
+)
+def test_what_the_backend_does_otherwise_is_told(tmp_path: Path, options: dict[str, Any], code: str) -> None:
+    assert codes(tmp_path, **options) == {code: Severity.INFO}
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
+def test_a_limit_that_is_no_number_is_an_error(tmp_path: Path, value: str) -> None:
+    assert codes(tmp_path, {"KINETIC_LOCAL_JOBS": value}) == {"job_limit_invalid": Severity.ERROR}
+
+
+def test_an_embedded_interpreter_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "")
+    assert codes(tmp_path) == {"interpreter_unknown": Severity.ERROR}
+
+
+def test_a_home_that_is_no_directory_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "home").touch()
+    assert codes(tmp_path / "home") == {"home_unwritable": Severity.ERROR}
+
+
+def test_independent_problems_are_told_together(tmp_path: Path) -> None:
+    found = codes(tmp_path, {"KINETIC_LOCAL_JOBS": "none"}, debug=True, storage="memory://store")
+    assert set(found) == {"store_process_local", "debug_unsupported", "job_limit_invalid"}
+
+
+def test_looking_makes_nothing(tmp_path: Path) -> None:
+    codes(tmp_path)
+    assert list(tmp_path.iterdir()) == []
