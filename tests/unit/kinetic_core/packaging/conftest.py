@@ -23,3 +23,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(str(tmp_path)) or not file:
             del sys.modules[name]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give an empty directory to be packaged."""
+    path = tmp_path / "root"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Give the place of an archive, in a directory of its own."""
+    path = tmp_path / "out"
+    path.mkdir()
+    return path / "context.zip"

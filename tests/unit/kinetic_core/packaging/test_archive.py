@@ -1,74 +1,30 @@
-import errno
 import hashlib
 import os
-import random
-import resource
 import shutil
-import signal
 import stat
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kinetic_core.errors import PackagingError
-from kinetic_core.findings import Severity
 from kinetic_core.model.package import ArchiveEntry
 from kinetic_core.packaging import archive, source
-from kinetic_core.packaging.archive import Written, write_archive
+from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.plan import Plan, read_plan
-from tests.unit.kinetic_core.packaging.trees import NO_RULES, globs, grow, unprivileged_folder
-
-PLAN = Plan(package_root="/p")
-LARGE = source.CHUNK_BYTES * 2 + 12_345
-NOISE = random.Random(7).randbytes(LARGE)
-TEXT = (b"def f(x):\n    return x + 1\n" * (LARGE // 20))[:LARGE]
-
-
-def write(root: Path, target: Path, plan: Plan = PLAN) -> Written:
-    return write_archive(scan(root, NO_RULES), plan, target)
-
-
-def contents(written: Written) -> dict[str, bytes]:
-    """Read an archive with zipfile, checking that it is whole, names nothing twice, and ends with our plan."""
-    with zipfile.ZipFile(written.artifact.path) as opened:
-        assert opened.testzip() is None
-        names = opened.namelist()
-        assert len(names) == len(set(names))
-        assert names[-1] == PLAN_PATH
-        assert sorted(names) == [entry.name for entry in written.manifest.entries]
-        return {name: opened.read(name) for name in names if name != PLAN_PATH}
-
-
-def infos(written: Written) -> dict[str, zipfile.ZipInfo]:
-    with zipfile.ZipFile(written.artifact.path) as opened:
-        return {info.filename: info for info in opened.infolist()}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return _made(tmp_path / "root")
-
-
-def _made(path: Path) -> Path:
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return _made(tmp_path / "out") / "context.zip"
-
-
-def leftovers(target: Path) -> list[str]:
-    return [path.name for path in target.parent.iterdir() if path != target]
-
+from tests.unit.kinetic_core.packaging.archives import (
+    LARGE,
+    NOISE,
+    PLAN,
+    TEXT,
+    contents,
+    infos,
+    write,
+)
+from tests.unit.kinetic_core.packaging.trees import NO_RULES, globs, grow
 
 # Content
 
@@ -100,7 +56,8 @@ def test_the_same_tree_gives_the_same_bytes_whatever_the_order_of_creation(tmp_p
     files = {f"d{number % 5}/f{number}": str(number) * number for number in range(60)}
     hashes = []
     for turn in range(2):
-        root = _made(tmp_path / f"root{turn}")
+        root = tmp_path / f"root{turn}"
+        root.mkdir()
         for name in sorted(files, reverse=bool(turn)):
             grow(root, {name: files[name]})
         for directory, _, inside in os.walk(root, topdown=False):
@@ -159,7 +116,8 @@ def test_hard_links_and_linked_files_ship_as_plain_files(root: Path, target: Pat
 @pytest.mark.slow
 def test_seventy_thousand_empty_files_ship(root: Path, target: Path) -> None:
     for folder in range(70):
-        first = _made(root / f"{folder:02}") / "0"
+        first = root / f"{folder:02}" / "0"
+        first.parent.mkdir()
         first.touch()
         for number in range(1, 1000):
             # Quicker to make than a file, and a file like any other to the archive.
@@ -273,250 +231,6 @@ def test_temporary_output_inside_the_project_does_not_ship(root: Path) -> None:
     private = root / "tmp" / "kinetic-1"
     written = write_archive(scan(root, NO_RULES, avoid=[private]), PLAN, private / "context.zip")
     assert contents(written) == {"a": b"x", "tmp/": b""}
-
-
-# Files that change or cannot be read
-
-
-@contextmanager
-def while_reading(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[int], None]) -> Iterator[None]:
-    """Do something to a file just before each piece of it is read; the pieces count from 0."""
-    read: Any = os.read
-    opened: Any = os.open
-    watched: set[int] = set()
-    count = iter(range(1_000_000))
-
-    def open_file(path: Any, *args: Any, **kwargs: Any) -> Any:
-        descriptor = opened(path, *args, **kwargs)
-        watched.discard(descriptor)
-        if str(path).endswith(name):
-            watched.add(descriptor)
-        return descriptor
-
-    def read_piece(descriptor: int, size: int) -> Any:
-        if descriptor in watched:
-            act(next(count))
-        return read(descriptor, size)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "open", open_file)
-        patched.setattr(os, "read", read_piece)
-        yield
-
-
-def codes(written: Written) -> list[str]:
-    assert all(finding.severity is Severity.WARNING for finding in written.findings)
-    return [finding.code for finding in written.findings]
-
-
-@pytest.mark.parametrize("size", [1000, LARGE])
-def test_a_file_that_changes_once_while_it_is_read_is_read_again(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    grow(root, {"a": "before", "log": TEXT[:size], "z": "after"})
-
-    def append_once(piece: int) -> None:
-        if piece == 0:
-            with (root / "log").open("ab") as stream:
-                stream.write(b"more")
-
-    found = scan(root, NO_RULES)
-    with while_reading(monkeypatch, "log", append_once):
-        written = write_archive(found, PLAN, target)
-    assert contents(written) == {"a": b"before", "log": TEXT[:size] + b"more", "z": b"after"}
-    assert codes(written) == ["file_changed"]
-    assert "'log'" in written.findings[0].message
-
-
-@pytest.mark.parametrize("size", [1000, LARGE])
-def test_a_file_that_keeps_growing_ships_as_last_read_and_comes_to_an_end(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    grow(root, {"log": NOISE[:size], "z": "after"})
-
-    def append(_: int) -> None:
-        with (root / "log").open("ab") as stream:
-            stream.write(b"more")
-
-    found = scan(root, NO_RULES)
-    with while_reading(monkeypatch, "log", append):
-        written = write_archive(found, PLAN, target)
-    shipped = contents(written)
-    assert shipped["log"].startswith(NOISE[:size] + b"more")
-    assert (root / "log").read_bytes().startswith(shipped["log"])
-    assert shipped["z"] == b"after"
-    assert codes(written) == ["file_changed"]
-
-
-@pytest.mark.parametrize("size", [1000, LARGE])
-def test_a_file_that_keeps_shrinking_leaves_a_whole_entry(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    grow(root, {"log": TEXT[:size], "z": "after"})
-    found = scan(root, NO_RULES)
-    with while_reading(monkeypatch, "log", lambda piece: os.truncate(root / "log", max(0, 500 - 100 * piece))):
-        written = write_archive(found, PLAN, target)
-    assert TEXT.startswith(contents(written)["log"])
-    assert codes(written) == ["file_changed"]
-
-
-def test_a_file_that_changed_since_it_was_listed_ships_as_read_with_a_warning(root: Path, target: Path) -> None:
-    grow(root, {"log": "old", "same": "x"})
-    found = scan(root, NO_RULES)
-    (root / "log").write_text("old and new")
-    written = write_archive(found, PLAN, target)
-    assert contents(written) == {"log": b"old and new", "same": b"x"}
-    assert codes(written) == ["file_changed"]
-
-
-def test_a_file_that_vanished_since_it_was_listed_is_skipped(root: Path, target: Path) -> None:
-    grow(root, {"a": "1", "gone": "2", "z": "3"})
-    found = scan(root, NO_RULES)
-    (root / "gone").unlink()
-    written = write_archive(found, PLAN, target)
-    assert contents(written) == {"a": b"1", "z": b"3"}
-    assert codes(written) == ["vanished"]
-    assert [entry.name for entry in written.manifest.skipped] == ["gone"]
-
-
-def test_a_pipe_that_took_a_files_place_is_skipped_without_waiting(root: Path, target: Path) -> None:
-    grow(root, {"a": "1", "was": "2"})
-    found = scan(root, NO_RULES)
-    (root / "was").unlink()
-    os.mkfifo(root / "was")
-    written = write_archive(found, PLAN, target)
-    assert contents(written) == {"a": b"1"}
-    assert codes(written) == ["unreadable"]
-    assert "no regular file" in written.findings[0].message
-
-
-@pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_file_that_fails_while_it_is_read_leaves_no_trace(
-    root: Path, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
-) -> None:
-    grow(root, {"a": "1", "bad": NOISE, "z": "3"})
-    os.utime(root / "a", (1e9, 1e9))
-    os.utime(root / "z", (1e9, 1e9))
-
-    def fail(piece: int) -> None:
-        if piece == failing:
-            raise OSError(errno.EIO, "Input/output error")
-
-    found = scan(root, NO_RULES)
-    with while_reading(monkeypatch, "bad", fail):
-        written = write_archive(found, PLAN, target)
-    assert contents(written) == {"a": b"1", "z": b"3"}
-    assert codes(written) == ["unreadable"]
-    (root / "bad").unlink()
-    assert write(root, tmp_path / "without.zip").artifact.sha256 == written.artifact.sha256
-
-
-def test_a_file_that_vanishes_between_two_readings_is_skipped(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grow(root, {"log": NOISE, "z": "3"})
-    found = scan(root, NO_RULES)
-
-    def shrink_and_vanish(piece: int) -> None:
-        os.truncate(root / "log", 10) if piece == 0 else None
-        (root / "log").unlink(missing_ok=True)
-
-    with while_reading(monkeypatch, "log", shrink_and_vanish):
-        written = write_archive(found, PLAN, target)
-    assert contents(written) == {"z": b"3"}
-    assert codes(written) == ["vanished"]
-
-
-def test_an_unreadable_file_is_skipped() -> None:
-    with unprivileged_folder() as folder:
-        grow(folder, {"root/a": "1", "root/closed": "2", "out/": ""})
-        (folder / "root" / "closed").chmod(0)
-        written = write(folder / "root", folder / "out" / "context.zip")
-        assert contents(written) == {"a": b"1"}
-        assert codes(written) == ["unreadable"]
-        assert "Permission denied" in written.findings[0].message
-
-
-def test_what_the_scan_skipped_stands_in_the_manifest_too(root: Path, target: Path) -> None:
-    grow(root, {"b": "x"})
-    (root / "c-broken").symlink_to("nowhere")
-    found = scan(root, NO_RULES)
-    (root / "b").unlink()
-    written = write_archive(found, PLAN, target)
-    assert [entry.name for entry in written.manifest.skipped] == ["b", "c-broken"]
-    assert codes(written) == ["vanished"]
-
-
-# Failures
-
-
-@contextmanager
-def full_disk(limit_bytes: int) -> Iterator[None]:
-    """Let no file grow beyond a limit, which fails a write as a full disk does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
-@pytest.mark.parametrize("files", [{"noise": NOISE}, {"small": NOISE[:100_000]}])
-def test_a_full_disk_is_an_error_that_leaves_nothing_behind(root: Path, target: Path, files: dict[str, bytes]) -> None:
-    grow(root, files)
-    target.write_text("an older one")
-    with full_disk(50_000), pytest.raises(PackagingError, match=r"context\.zip") as caught:
-        write(root, target)
-    assert isinstance(caught.value.__cause__, OSError)
-    assert leftovers(target) == []
-    assert target.read_text() == "an older one"
-
-
-def test_a_disk_that_fills_up_while_a_failed_file_is_taken_back_is_an_error_too(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grow(root, {"a": NOISE[:100_000], "bad": "x"})
-
-    def fail(_: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    with while_reading(monkeypatch, "bad", fail), full_disk(50_000), pytest.raises(PackagingError):
-        write(root, target)
-    assert leftovers(target) == []
-
-
-def test_a_missing_directory_for_the_archive_is_an_error(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(PackagingError, match="No such file"):
-        write(root, tmp_path / "missing" / "context.zip")
-
-
-def test_an_interrupted_writing_leaves_nothing_behind(
-    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grow(root, {"noise": NOISE})
-
-    def interrupt(piece: int) -> None:
-        if piece == 1:
-            raise KeyboardInterrupt
-
-    found = scan(root, NO_RULES)
-    with while_reading(monkeypatch, "noise", interrupt), pytest.raises(KeyboardInterrupt):
-        write_archive(found, PLAN, target)
-    assert list(target.parent.iterdir()) == []
-
-
-def test_a_target_that_is_a_directory_is_an_error_that_leaves_nothing_behind(root: Path, target: Path) -> None:
-    target.mkdir()
-    with pytest.raises(PackagingError):
-        write(root, target)
-    assert leftovers(target) == []
-
-
-def test_the_archive_is_private(root: Path, target: Path) -> None:
-    write(root, target)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
 # Memory

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from kinetic_core.findings import Severity
 from kinetic_core.model.package import PackageRoot
 from kinetic_core.model.request import Surroundings
 from kinetic_core.model.rule import ExcludeRule
@@ -66,6 +67,14 @@ def names(root: Path, rules: RuleSet = NO_RULES) -> list[str]:
 
 def entry_names(found: Scan) -> list[str]:
     return [entry.name for entry in found.entries]
+
+
+def skipped(found: Scan) -> dict[str, str]:
+    """Return the code of each skipped name, checking that each has one warning which names it."""
+    assert [finding.severity for finding in found.findings] == [Severity.WARNING] * len(found.skipped)
+    pairs = list(zip(found.skipped, found.findings, strict=True))
+    assert all(entry.name in finding.message and entry.reason in finding.message for entry, finding in pairs)
+    return {entry.name: finding.code for entry, finding in pairs}
 
 
 @contextmanager
