@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,27 +91,25 @@ class Resolver:
             OSError: Something cannot be downloaded.
         """
         known = self._known_ids
-        matches = _is_reference if known is None else lambda value: as_reference(value, known) is not None
+
+        def matches(value: Any) -> bool:
+            return as_reference(value, known) is not None
+
         found = find(args, kwargs, matches=matches, noun=_NOUN)
-        self._fetch_all([self._reference(one.value) for one in found])
-        return replace(
-            tuple(args), dict(kwargs), matches=matches, make=lambda value: str(self._path(value)), noun=_NOUN
-        )
+        references = {
+            id(one.value): reference for one in found if (reference := as_reference(one.value, known)) is not None
+        }
+        self._fetch_all(list(references.values()))
 
-    def _reference(self, value: Any) -> Reference:
-        reference = as_reference(value, self._known_ids)
-        if reference is None:
-            raise TypeError(f"no reference: {type(value).__name__}")
-        return reference
+        def make(value: Any) -> str:
+            return str(self._paths[_key(references[id(value)])])
 
-    def _path(self, value: Any) -> Path:
-        return self._paths[_key(self._reference(value))]
+        return replace(tuple(args), dict(kwargs), matches=matches, make=make, noun=_NOUN)
 
     def _fetch_all(self, references: Sequence[Reference]) -> None:
         missing = {_key(one): one for one in references if _key(one) not in self._paths}
-        calls = [
-            lambda one=one, at=at: self._fetch(one, at) for at, one in enumerate(missing.values(), len(self._paths))
-        ]
+        first = len(self._paths)
+        calls = [partial(self._fetch, one, number) for number, one in enumerate(missing.values(), first)]
         self._paths.update(zip(missing, side_by_side(calls), strict=True))
 
     def _fetch(self, reference: Reference, number: int) -> Path:
@@ -124,10 +123,6 @@ class Resolver:
         if reference.fuse and reference.mount_path is not None:
             _make_read_only(path)
         return path
-
-
-def _is_reference(value: Any) -> bool:
-    return as_reference(value, None) is not None
 
 
 def _key(reference: Reference) -> tuple[str, str | None]:

@@ -23,7 +23,7 @@ class Termination:
     def install(self) -> None:
         """Answer from now on, in this process only: a fork of it dies of the signal as any process does."""
         signal.signal(signal.SIGTERM, self._answer)
-        os.register_at_fork(after_in_child=_forget)
+        os.register_at_fork(after_in_child=self._forget)
 
     def defer(self) -> None:
         """From now on only take note: what is being written is worth more than the news that it was interrupted."""
@@ -40,7 +40,6 @@ class Termination:
         writer.join(_MAX_WRITE_S)
         os._exit(EXIT_CODE)
 
-
-def _forget() -> None:
-    if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, None):
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    def _forget(self) -> None:
+        if signal.getsignal(signal.SIGTERM) == self._answer:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -149,13 +149,15 @@ def run(context, helper):
 
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver", "fork"])
-def test_a_helper_of_the_project_that_came_by_value_works_in_a_pool(bench: Bench, context: str) -> None:
+def test_a_helper_of_the_project_that_came_by_value_works_in_a_pool(
+    bench: Bench, context: str, short_temp: dict[str, str]
+) -> None:
     work = "import os\ndef double(x):\n    return x * 2, os.path.basename(os.getcwd())\n"
     bench.files |= {"pkg/__init__.py": "", "pkg/work.py": work}
     double = script(work, "pkg/work.py")["double"]
     double.__module__ = "pkg.work"
     bench.define(f"{POOL}def f(helper):\n    return run({context!r}, helper)", "f", double)
-    ran = bench.run("--workspace", str(bench.folder / "w"))
+    ran = bench.run("--workspace", str(bench.folder / "w"), env=short_temp)
     assert ran.value == [(2, "w"), (4, "w")]
     assert ran.err.count("artifact download") == 1
 
