@@ -30,6 +30,7 @@ TPUS: Final[Mapping[str, int]] = MappingProxyType({"v2": 4, "v3": 4, "v4": 4, "v
 """TPU generations, with the most chips that one host has."""
 _ALIASES: Final = MappingProxyType({"v5e": "v5litepod", "v5lite": "v5litepod"})
 _COUNTED: Final = re.compile(r"(?P<name>.+?)(?:x(?P<times>\d+)|:(?P<colon>\d+))?")
+_COUNT: Final = re.compile(r"([-:]\d+(x\d+)*|x\d+)$")
 _TPU: Final = re.compile(r"(?P<name>v[0-9a-z]+?)(?:-(?:(?P<topology>\d+(?:x\d+){1,2})|(?P<chips>\d+)))?")
 
 
@@ -119,8 +120,8 @@ def _positive(text: str, digits: str) -> int:
 def _unknown(text: str, base: str) -> NoReturn:
     tpus = (*TPUS, *_ALIASES)
     known = ["cpu", "gpu", "tpu", *GPUS, *tpus, *(f"gpu-{name}" for name in GPUS), *(f"tpu-{name}" for name in tpus)]
-    near = difflib.get_close_matches(base, known, n=3, cutoff=0.5)
-    near = near or difflib.get_close_matches(re.split(r"[x:]", base)[0], known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(base, known, n=3)
+    near = near or difflib.get_close_matches(_COUNT.sub("", base), known, n=3, cutoff=0.5)
     hint = (
         f"did you mean {', '.join(map(repr, near))}?" if near else f"known are {', '.join(known[: -len(GPUS + tpus)])}"
     )

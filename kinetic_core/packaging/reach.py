@@ -17,6 +17,8 @@ _VARIABLE_LOADS: Final = frozenset(
 )
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _BY_NAME: Final = frozenset(("getattr", "hasattr"))
+_CALLS: Final = frozenset(("PRECALL", "CALL"))
+_CALLED: Final = "()"
 
 
 def module_reads(function: FunctionType, first_party: Mapping[str, ModuleType]) -> Iterator[tuple[ModuleType, str]]:
@@ -95,6 +97,10 @@ def _chains(code: CodeType, names: frozenset[str]) -> Iterator[tuple[str, list[s
                     continue
                 if instruction.opname == "LOAD_CONST" and not found[1] and previous in _BY_NAME:
                     found[1].append(instruction.argval)
+                    previous = _CALLED
+                    continue
+                if instruction.opname in _CALLS and previous is _CALLED:
+                    continue
                 yield found
                 found = None
             if instruction.opname in _VARIABLE_LOADS:

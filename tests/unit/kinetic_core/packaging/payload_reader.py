@@ -9,6 +9,7 @@ import pickle
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 
@@ -27,11 +28,10 @@ def main() -> None:
     """Load and call."""
     sys.meta_path.insert(0, Blocker())
     sys.path[:0] = sys.argv[2:]
-    with open(sys.argv[1], "rb") as stream:
+    with Path(sys.argv[1]).open("rb") as stream:
         payload = pickle.load(stream)
-    missing = {"func", "args", "kwargs", "env_vars", "has_data_refs", "client_fingerprint", "working_dir"} - set(payload)
-    assert not missing, missing
-    assert {"package_root", "entry_rel", "client_cwd_rel", "sys_path_rel"} <= set(payload)
+    assert set(payload) >= {"func", "args", "kwargs", "env_vars", "has_data_refs", "client_fingerprint", "working_dir"}
+    assert set(payload) >= {"package_root", "entry_rel", "client_cwd_rel", "sys_path_rel"}
     assert type(payload) is dict
     assert type(payload["args"]) is tuple
     assert type(payload["kwargs"]) is dict

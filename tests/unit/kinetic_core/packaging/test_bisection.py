@@ -27,6 +27,9 @@ class Client:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
+    def use(self) -> None:
+        """Do nothing."""
+
 
 class Holder:
     """Holds anything."""
@@ -48,7 +51,7 @@ class Named:
 class Slotted:
     """Holds it in slots, some of them private and some empty."""
 
-    __slots__ = ("__hidden", "empty")
+    __slots__ = ("empty", "__hidden")  # noqa: RUF023 - the empty one first
 
     def __init__(self, hidden: object) -> None:
         self.__hidden = hidden
@@ -57,7 +60,7 @@ class Slotted:
 class OneSlot:
     """Has a single slot, written as text."""
 
-    __slots__ = "only"
+    __slots__ = "only"  # noqa: PLC0205 - as some write it
 
     def __init__(self, only: object) -> None:
         self.only = only
@@ -73,7 +76,7 @@ class Failing:
         raise self._error
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     """Has no text and raises when asked for it."""
 
     def __str__(self) -> str:
@@ -102,7 +105,7 @@ def test_an_argument_is_named_by_position_and_type(project: Project) -> None:
 
 
 def test_a_keyword_argument_is_named(project: Project) -> None:
-    message = str(refusal(project, noop, client=Client()))
+    message = str(refusal(project, noop, first=1, client=Client()))
     assert message.startswith("kinetic could not serialize keyword argument 'client' (type Client): ")
     assert message.endswith("; the culprit is keyword argument 'client'._lock (type lock)")
 
@@ -128,10 +131,7 @@ def test_a_callable_instance_and_a_partial_are_named_by_type_and_function(projec
     assert message.startswith("kinetic could not serialize the function 'noop' (type partial): ")
     assert message.endswith("the culprit is the function 'noop'.args[0] (type lock)")
     assert culprit(project, functools.partial(noop, a=LOCK)) == "the function 'noop'.keywords['a'] (type lock)"
-    assert (
-        culprit(project, functools.partial(Client().__init__))
-        == "the function '__init__'.func.__self__._lock (type lock)"
-    )  # type: ignore[misc]
+    assert culprit(project, functools.partial(Client().use)) == "the function 'use'.func.__self__._lock (type lock)"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_callable_instance_and_a_partial_are_named_by_type_and_function(projec
         (OneSlot([LOCK]), "argument 0.only[0]"),
         (ValueError("x", LOCK), "argument 0.args[1]"),
         (collections.OrderedDict(a=LOCK), "argument 0['a']"),
-        (Holder(method=Client().__init__), "argument 0.method.__self__._lock"),  # type: ignore[misc]
+        (Holder(method=Client().use), "argument 0.method.__self__._lock"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -208,6 +208,13 @@ def test_context_variables_and_single_dispatch_functions_are_named_as_globals(pr
     assert message.endswith(", by way of global 'show' of module job")
 
 
+def test_a_module_that_is_innocent_is_searched_and_left(project: Project) -> None:
+    project.write({"helpers.py": "A = 1", "job.py": "import helpers\nC = [[[]]]\ndef f(): return helpers.A, C"})
+    job = project.load("job")
+    job.C[0][0].append(threading.Lock())
+    assert culprit(project, job.f) == "global 'C' of module job[0][0][0] (type lock)"
+
+
 def test_a_failure_in_what_a_late_reader_adds_to_a_module_is_the_functions(project: Project) -> None:
     project.write(
         {
@@ -241,7 +248,7 @@ def test_a_recursion_in_the_users_own_reduce_is_named(project: Project) -> None:
     [
         (MemoryError(), "MemoryError without a message; "),
         (ValueError(" \n"), "ValueError without a message; "),
-        (Unspeakable(), "Unspeakable without a message; "),
+        (UnspeakableError(), "UnspeakableError without a message; "),
         (KeyError("k"), "KeyError: 'k'; "),
         (ValueError("x" * 9_000), f"ValueError: {'x' * 500}…; "),
     ],

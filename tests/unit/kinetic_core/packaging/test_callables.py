@@ -30,6 +30,11 @@ class Trainer:
         """Return it."""
         return x
 
+    @staticmethod
+    def make(cls: type) -> object:
+        """Make one."""
+        return cls()
+
 
 class Slotted:
     """A callable that takes no attribute."""
@@ -116,7 +121,7 @@ def test_an_object_that_takes_no_name_is_refused_with_the_wrapper_to_write() -> 
 @pytest.mark.parametrize(
     ("function", "advice"),
     [
-        (classmethod(train), "@classmethod on the first line, @kinetic.run(...) on the second"),
+        (classmethod(Trainer.make), "@classmethod on the first line, @kinetic.run(...) on the second"),
         (staticmethod(train), "@staticmethod on the first line, @kinetic.run(...) on the second"),
         (functools.lru_cache(train), "decorate the function that it wraps"),
         (functools.cache(train), "decorate the function that it wraps"),
@@ -190,7 +195,7 @@ def test_a_subclass_of_partial_may_call_in_its_own_way(monkeypatch: pytest.Monke
 
     odd = Odd(train, 1)
     assert expand_partial(odd, (), {})[0] is odd
-    placeholder = object()
+    placeholder: Any = object()
     monkeypatch.setattr(functools, "Placeholder", placeholder, raising=False)
     held = functools.partial(train, placeholder, 2)
     assert expand_partial(held, (1,), {})[0] is held

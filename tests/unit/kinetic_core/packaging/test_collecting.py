@@ -58,24 +58,19 @@ def test_an_enum_that_is_found_again_keeps_its_members(store: Callable[..., Path
     assert loaded[1] is local
 
 
-def test_a_class_of_the_pod_comes_whole(store: Callable[..., Path]) -> None:
-    path = store(forget(lambda: make_class(count=3, double=lambda self: 2 * self.count)()))
-    loaded = load_result(path).result
-    assert loaded.double() == 6
-
-
-def forget(make: Callable[[], Any]) -> Any:
-    """Return an object that pickles as if its class had been made in a process of its own."""
-
-    class Foreign:
-        def __reduce__(self) -> Any:
-            return pickle.loads, (FOREIGN_DUMPS(make),)
-
-    return Foreign()
-
-
-def FOREIGN_DUMPS(make: Callable[[], Any]) -> bytes:  # noqa: N802 - a name that stands out
-    return cloudpickle.dumps(make())
+def test_a_class_of_the_pod_comes_whole(tmp_path: Path) -> None:
+    path = tmp_path / "result.pkl"
+    run_in_another_process(
+        f"""
+        import cloudpickle
+        class Local:
+            count = 3
+            def double(self): return 2 * self.count
+        with open({str(path)!r}, "wb") as stream:
+            cloudpickle.dump({{"success": True, "result": Local()}}, stream)
+        """
+    )
+    assert load_result(path).result.double() == 6
 
 
 def test_results_of_one_job_share_the_classes_of_the_pod(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
-import numpy
+import numpy as np
 import pytest
 
 from kinetic_core.errors import PackagingError
@@ -184,13 +184,13 @@ def test_the_payload_has_every_key_of_the_contract(project: Project) -> None:
 
 
 def test_the_fingerprint_holds_the_distributions_that_the_arguments_come_from(project: Project) -> None:
-    written = project.package(lambda x: x, numpy.zeros(3))
-    assert written.distributions == {"numpy": numpy.__version__}
-    assert project.loaded()["client_fingerprint"]["distributions"] == {"numpy": numpy.__version__}
+    written = project.package(lambda x: x, np.zeros(3))
+    assert written.distributions == {"numpy": np.__version__}
+    assert project.loaded()["client_fingerprint"]["distributions"] == {"numpy": np.__version__}
 
 
 def test_the_fingerprint_stands_before_the_function_too(project: Project) -> None:
-    project.package(lambda x: x, numpy.zeros(3))
+    project.package(lambda x: x, np.zeros(3))
     strings = [argument for _, argument, _ in pickletools.genops(project.payload.read_bytes())]
     assert strings.index("client_fingerprint") < strings.index("func")
     assert strings.count("client_fingerprint") == 2
@@ -359,6 +359,12 @@ def test_classes_with_a_machinery_of_their_own_travel(project: Project) -> None:
     assert project.run_elsewhere() == expected
 
 
+def test_a_foreign_type_variable_travels_by_reference(project: Project) -> None:
+    project.write({"job.py": "from typing import AnyStr\ndef f(): return AnyStr.__name__"})
+    project.package(project.load("job").f)
+    assert project.run_elsewhere() == "AnyStr"
+
+
 def test_a_cached_helper_is_imported_from_the_workspace(project: Project) -> None:
     project.write(
         {
@@ -428,7 +434,7 @@ def test_partials_methods_and_callable_instances_travel(project: Project) -> Non
 
 
 def test_large_buffers_are_not_copied(project: Project) -> None:
-    array = numpy.ones(8_000_000)
+    array = np.ones(8_000_000)
     call = project.call(lambda *args: None, array, bytes(array.nbytes), bytearray(array.nbytes))
     tracemalloc.start()
     try:
@@ -474,19 +480,13 @@ def test_a_disk_that_is_full_is_no_fault_of_an_argument(project: Project, monkey
     assert list(project.payload.parent.iterdir()) == []
 
 
-class FullDisk:
+class FullDisk(io.FileIO):
     """A file on a device without space."""
 
     def __init__(self, descriptor: int) -> None:
-        self._file = open(descriptor, "wb")
+        super().__init__(descriptor, "wb")
 
-    def __enter__(self) -> "FullDisk":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:
         raise OSError(28, "No space left on device")
 
 
@@ -509,7 +509,7 @@ def test_arguments_and_captured_globals_are_weighed(project: Project) -> None:
     weights = {part.name: part.size_bytes for part in written.components}
     heavy = {name: round(size / 1_000_000) for name, size in weights.items() if size > 500_000}
     assert heavy == {"global 'DF' of module heavy": 3, "keyword argument 'c'": 2, "argument 0": 1}
-    assert [part.name for part in written.components][0] == "global 'DF' of module heavy"
+    assert written.components[0].name == "global 'DF' of module heavy"
 
 
 def test_what_is_shared_weighs_once(project: Project) -> None:
