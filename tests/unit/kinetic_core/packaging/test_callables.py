@@ -31,9 +31,9 @@ class Trainer:
         return x
 
     @staticmethod
-    def make(cls: type) -> object:
+    def make(owner: type) -> object:
         """Make one."""
-        return cls()
+        return owner()
 
 
 class Slotted:
