@@ -132,6 +132,7 @@ class Bench:
             env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            start_new_session=True,  # whatever a job signals, the tests' own process group is another
         )
 
     def finish(self, process: Any) -> Ran:

@@ -205,6 +205,7 @@ def test_sigterm_to_a_fork_of_the_function_writes_no_record(bench: Bench) -> Non
         "    pid = os.fork()\n"
         "    if pid == 0:\n"
         "        time.sleep(60)\n"
+        "        os._exit(9)\n"
         "    os.kill(pid, signal.SIGTERM)\n"
         "    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
     )
