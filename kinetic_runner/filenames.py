@@ -22,6 +22,8 @@ class FileNames:
         # A root of Windows or of `/` itself has no names that mean anything here.
         self._client = f"{root}/" if root.startswith("/") else None
         self._pod = f"{os.fspath(workspace)}/"
+        self.modules: dict[str, str] = {}
+        """Files here of the modules whose code came by value, by their names."""
         self._known: dict[str, str] = {}
         self._codes: dict[int, tuple[CodeType, CodeType]] = {}
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, BinaryIO, Final
@@ -85,15 +86,29 @@ class _Unpickler(pickle.Unpickler):
             if isinstance(path, list):
                 namespace["__path__"] = [names.to_pod(entry) if isinstance(entry, str) else entry for entry in path]
             made: ModuleType = make(name, namespace)
+            made.__spec__ = _spec(made)
             return made
 
         return make_module
 
 
 def _move_file(module_globals: dict[str, Any], names: FileNames) -> None:
-    file = module_globals.get("__file__")
+    file, name = module_globals.get("__file__"), module_globals.get("__name__")
     if isinstance(file, str):
-        module_globals["__file__"] = names.to_pod(file)
+        file = module_globals["__file__"] = names.to_pod(file)
+        if isinstance(name, str):
+            names.modules[name] = file
+
+
+def _spec(module: ModuleType) -> ModuleSpec | None:
+    """Return what an import would have set; `importlib.resources` and `pkgutil` go by it."""
+    file, path = module.__dict__.get("__file__"), module.__dict__.get("__path__")
+    if not isinstance(file, str):
+        return None
+    spec = ModuleSpec(module.__name__, SourceFileLoader(module.__name__, file), origin=file)
+    spec.submodule_search_locations = path if isinstance(path, list) else None
+    spec.has_location = True
+    return spec
 
 
 def _checked(payload: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.plan import read_plan
-from kinetic_runner import children, environment, formats, requirements
+from kinetic_runner import children, environment, formats, requirements, sources
 from kinetic_runner.advice import hints, loading_failure, skew_lines
 from kinetic_runner.fetch import Fetched, fetch
 from kinetic_runner.filenames import FileNames
@@ -120,6 +120,7 @@ def execute(job: Job) -> None:
     if job.function is None:
         raise RuntimeError("the call is made before it was loaded")
     children.teach()
+    sources.teach(job.names.modules)
     job.outcome = invoke(job.function, job.args, job.kwargs, hints=lambda error: hints(error, job.payload, job.plan))
 
 

@@ -139,12 +139,13 @@ class _Extraction:
         while not unpacker.eof:
             if not rest:
                 rest, start = self._data[start : min(end, start + _CHUNK_BYTES)], start + _CHUNK_BYTES
-                if not rest:
-                    break
             try:
                 content = unpacker.decompress(rest, _CHUNK_BYTES)
             except zlib.error as error:
                 raise _damaged(entry) from error
+            # With nothing left to read there may still be something to come out.
+            if not rest and not content:
+                break
             rest = unpacker.unconsumed_tail
             written += len(content)
             if written > entry.size_bytes:
@@ -191,10 +192,7 @@ def _local_ns(date: int, clock: int) -> int | None:
     moment = (clock >> 11, clock >> 5 & 63, clock % 32 * 2)
     if not (1 <= day[1] <= 12 and day[2]):  # noqa: PLR2004 - months
         return None
-    try:
-        return int(time.mktime((*day, *moment, 0, 0, -1))) * 1_000_000_000
-    except (OverflowError, ValueError):
-        return None
+    return int(time.mktime((*day, *moment, 0, 0, -1))) * 1_000_000_000
 
 
 def _write(file: int, content: bytes) -> None:
