@@ -19,6 +19,17 @@ def start_mark(pid: int) -> str:
     return _ps("-o", "lstart=", "-p", str(pid)).strip()
 
 
+def is_still(pid: int, mark: str) -> bool:
+    """Tell whether a process id that was written down still means the process that had that mark.
+
+    Ids that name no single process (0, 1 and below) and ids without a mark never do.
+
+    >>> is_still(os.getpid(), start_mark(os.getpid())), is_still(0, ""), is_still(-1, "")
+    (True, False, False)
+    """
+    return type(pid) is int and pid > 1 and mark != "" and start_mark(pid) == mark
+
+
 def descendants(pid: int) -> tuple[int, ...]:
     """Return the ids of all living descendants of a process, whatever group or session they moved to."""
     children: dict[int, list[int]] = {}
@@ -34,7 +45,13 @@ def descendants(pid: int) -> tuple[int, ...]:
 
 
 def signal_all(group: int, pids: tuple[int, ...], number: signal.Signals) -> None:
-    """Send a signal to a process group and to further processes; those that are gone are no error."""
+    """Send a signal to a process group and to further processes; those that are gone are no error.
+
+    Raises:
+        ValueError: The group or one of the ids would reach the caller's own group, or every process there is.
+    """
+    if group == os.getpgrp() or min(group, *pids, group) <= 1:
+        raise ValueError(f"refusing to send {number.name} to group {group} and processes {pids}")
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
     for pid in pids:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kinetic_local import processes
-from kinetic_local.processes import descendants, signal_all, start_mark
+from kinetic_local.processes import descendants, is_still, signal_all, start_mark
 
 NO_SUCH_PROCESS = 2**22 - 1
 
@@ -79,3 +79,23 @@ def test_a_signal_reaches_the_group_and_the_others() -> None:
     with sleeper(apart=True) as leader, sleeper(apart=True) as other:
         signal_all(leader.pid, (other.pid, NO_SUCH_PROCESS), signal.SIGKILL)
         assert (leader.wait(), other.wait()) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("group", "pids"), [(0, ()), (1, ()), (-1, ()), (NO_SUCH_PROCESS, (0,)), (NO_SUCH_PROCESS, (-1,))]
+)
+def test_no_signal_ever_goes_to_a_number_that_means_more_than_one_group(group: int, pids: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="refusing to send SIGCONT"):
+        signal_all(group, pids, signal.SIGCONT)
+
+
+def test_no_signal_ever_goes_to_the_callers_own_group() -> None:
+    with pytest.raises(ValueError, match="refusing to send SIGCONT"):
+        signal_all(os.getpgrp(), (), signal.SIGCONT)
+
+
+@pytest.mark.usefixtures("source")
+def test_a_process_id_without_a_mark_or_a_meaning_is_nobody() -> None:
+    assert is_still(os.getpid(), start_mark(os.getpid()))
+    assert not any(is_still(pid, start_mark(pid)) for pid in (0, 1, -1, NO_SUCH_PROCESS))
+    assert not is_still(os.getpid(), "")
