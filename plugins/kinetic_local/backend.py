@@ -21,7 +21,7 @@ from kinetic_local.job import Job
 from kinetic_local.launch import launch
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
-from kinetic_local.places import Places, job_limit, local_path, make_private, temporary_folder
+from kinetic_local.places import Places, job_limit, local_path, make_private, private_name
 from kinetic_local.pod import LOG, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.state import Watch, job_event
@@ -33,6 +33,17 @@ _FIRST_POLL_S: Final = 0.001
 _LAST_POLL_S: Final = 0.05
 _LAST_WAIT_S: Final = 1.0
 _CLAIMS: Final = 20
+_DEFAULT_SIGNALS: Final = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGPIPE,
+    signal.SIGCHLD,
+    signal.SIGALRM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
 
 
 class LocalBackend:
@@ -169,7 +180,9 @@ class LocalBackend:
             job = Job(
                 job_id=spec.job_id,
                 command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
+                default_signals=[int(number) for number in _DEFAULT_SIGNALS],
                 environ=runner_environ(spec, self._environ),
+                folder=private_name(self._environ),
                 pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),
                 live_fd=lock,
@@ -177,7 +190,6 @@ class LocalBackend:
                 ticket=ticket,
                 ticket_fd=ticket_lock,
                 limit=limit,
-                temporary=temporary_folder(self._environ),
                 result=local_path(spec.result_url),
                 timeout_s=spec.options.timeout,
                 retries=spec.options.retries,

@@ -8,7 +8,9 @@ class Job:
 
     __slots__ = (
         "command",
+        "default_signals",
         "environ",
+        "folder",
         "grace_s",
         "job_id",
         "limit",
@@ -18,7 +20,6 @@ class Job:
         "queue",
         "result",
         "retries",
-        "temporary",
         "ticket",
         "ticket_fd",
         "timeout_s",
@@ -29,7 +30,9 @@ class Job:
         *,
         job_id: str,
         command: list[str],
+        default_signals: list[int],
         environ: dict[str, str],
+        folder: str,
         pod: str,
         live: str,
         live_fd: int,
@@ -37,7 +40,6 @@ class Job:
         ticket: str,
         ticket_fd: int,
         limit: int,
-        temporary: str,
         result: str,
         timeout_s: float | None,
         retries: int,
@@ -48,7 +50,9 @@ class Job:
         Args:
             job_id: Of the job.
             command: The runner's command line, without its workspace.
+            default_signals: Signals that the runner must not ignore.
             environ: The runner's environment, secrets among it.
+            folder: Path of the attempts' private folders, less the number of the attempt; its name is random.
             pod: The pod's folder.
             live: The file whose lock says that the supervisor lives.
             live_fd: Holds that lock.
@@ -56,7 +60,6 @@ class Job:
             ticket: Name of this job's ticket.
             ticket_fd: Holds the ticket's lock.
             limit: How many jobs may run at once.
-            temporary: Folder in which the workspace is made.
             result: Path at which the runner leaves its result; empty where this machine cannot look.
             timeout_s: Wall-clock limit of one attempt.
             retries: Further attempts after a failure of the infrastructure.
@@ -64,7 +67,9 @@ class Job:
         """
         self.job_id = job_id
         self.command = command
+        self.default_signals = default_signals
         self.environ = environ
+        self.folder = folder
         self.pod = pod
         self.live = live
         self.live_fd = live_fd
@@ -72,7 +77,6 @@ class Job:
         self.ticket = ticket
         self.ticket_fd = ticket_fd
         self.limit = limit
-        self.temporary = temporary
         self.result = result
         self.timeout_s = timeout_s
         self.retries = retries

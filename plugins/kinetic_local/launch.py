@@ -25,6 +25,7 @@ os.dup2(2, 1)
 sys.path += sys.argv[1:]
 from kinetic_local.supervisor import main
 main()
+os._exit(0)
 """
 
 
@@ -72,6 +73,7 @@ def _hand_over(process: "subprocess.Popen[bytes]", job: Job) -> None:
             pid=pid,
             mark=start_mark(pid),
             live=job.live,
+            folder=job.folder,
             ticket=f"{job.queue}/{job.ticket}",
             limit=job.limit,
         )

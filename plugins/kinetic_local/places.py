@@ -12,6 +12,8 @@ from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobRef, JobSpec
 
 ENV_LIMIT: Final = "KINETIC_LOCAL_JOBS"
+FOLDER_PREFIX: Final = "kinetic-"
+"""Of the names of private folders: nothing else is ever removed as one."""
 _FILE: Final = "file://"
 
 
@@ -74,10 +76,11 @@ def job_limit(environ: Mapping[str, str]) -> int:
     return int(said)
 
 
-def temporary_folder(environ: Mapping[str, str]) -> str:
-    """Return the folder in which workspaces are made."""
+def private_name(environ: Mapping[str, str]) -> str:
+    """Return a path for private folders that nobody can guess, where the client keeps temporary files."""
     said = environ.get("TMPDIR", "")
-    return said if said and Path(said).is_dir() else tempfile.gettempdir()
+    parent = said if said and Path(said).is_dir() else tempfile.gettempdir()
+    return f"{parent}/{FOLDER_PREFIX}{os.urandom(8).hex()}"
 
 
 def local_path(url: str) -> str:

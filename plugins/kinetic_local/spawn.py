@@ -2,27 +2,22 @@
 
 import fcntl
 import os
-import signal
 
-# Handlers are reset by exec, but a signal that some ancestor ignores (nohup) would stay ignored.
-_DEFAULTS = (
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGPIPE,
-    signal.SIGCHLD,
-    signal.SIGALRM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-)
+# POSIX fixes the number; importing `signal` would delay the runner.
+_SIGKILL = 9
 
 
-def spawn(command: list[str], environ: dict[str, str], directory: str) -> int:
+def spawn(command: list[str], environ: dict[str, str], directory: str, default_signals: list[int]) -> int:
     """Start the runner as leader of its own process group; return its process id.
 
     Its output goes where this process's goes, it reads nothing, and on Linux the kernel kills the whole
     group when this process dies.
+
+    Args:
+        command: Program and arguments.
+        environ: Its whole environment.
+        directory: Its working directory.
+        default_signals: Signals that it must not ignore, though an ancestor may (`nohup`): exec resets handlers only.
 
     Raises:
         OSError: It could not be started.
@@ -38,7 +33,7 @@ def spawn(command: list[str], environ: dict[str, str], directory: str) -> int:
             file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
             setpgroup=0,
             setsigmask=[],
-            setsigdef=_DEFAULTS,
+            setsigdef=default_signals,
         )
         _kill_when_closed(theirs, pid)
     finally:
@@ -56,7 +51,7 @@ def _kill_when_closed(theirs: int, group: int) -> None:
     """
     if hasattr(fcntl, "F_SETSIG"):
         fcntl.fcntl(theirs, fcntl.F_SETOWN, -group)
-        fcntl.fcntl(theirs, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(theirs, fcntl.F_SETSIG, _SIGKILL)
         fcntl.fcntl(theirs, fcntl.F_SETFL, fcntl.fcntl(theirs, fcntl.F_GETFL) | os.O_ASYNC)
 
 

@@ -13,10 +13,9 @@ from typing import Any, Final
 from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
 from kinetic_core.wire.removal import remove_tree
 from kinetic_local.locks import is_locked, try_lock
-from kinetic_local.places import Places
+from kinetic_local.places import FOLDER_PREFIX, Places
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
-from kinetic_local.processes import start_mark
-from kinetic_local.supervisor import WORKSPACE_PREFIX
+from kinetic_local.processes import is_still, signal_all
 
 _KILLED: Final = "the job's supervisor was killed before the job ended"
 
@@ -73,7 +72,7 @@ class Watch:
         """Send the supervisor a signal; tell whether there was one, never another process that has its id now."""
         for event in read_events(self.pod)[:1]:
             pid, mark = event["details"]["pid"], event["details"]["mark"]
-            if self.is_alive() and start_mark(pid) == mark:
+            if self.is_alive() and is_still(pid, mark):
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
                     return True
@@ -107,9 +106,7 @@ class Watch:
             events = read_events(self.pod)
             if not events or _ended(events):
                 return
-            Path(events[0]["details"]["ticket"]).unlink(missing_ok=True)
-            for event in events:
-                _end_attempt(event["details"])
+            _end_attempts(events)
             cancelled = cancel_requested(self.pod)
             descriptor = open_events(self.pod)
             status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", _KILLED)
@@ -144,17 +141,19 @@ def _ended(events: Sequence[Mapping[str, Any]]) -> bool:
     return bool(events) and JobStatus(events[-1]["status"]).is_terminal
 
 
-def _end_attempt(details: Mapping[str, Any]) -> None:
-    """Kill the runner's group, if it is still that runner's, and remove its workspace."""
-    if "folder" not in details:
-        return
-    if start_mark(details["pid"]) == details["mark"]:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(details["pid"], signal.SIGKILL)
-    folder = Path(details["folder"])
-    if folder.name.startswith(WORKSPACE_PREFIX):
-        with suppress(OSError):
-            remove_tree(folder)
+def _end_attempts(events: Sequence[Mapping[str, Any]]) -> None:
+    """Kill the runners' groups, where they are still those runners', and remove what the supervisor cannot any more."""
+    for details in (event["details"] for event in events if event["kind"] == "job_started"):
+        # A job that looks at itself is in that group: it ends by itself.
+        if is_still(details["pid"], details["mark"]) and details["pid"] != os.getpgrp():
+            signal_all(details["pid"], (), signal.SIGKILL)
+    submitted = events[0]["details"]
+    Path(submitted["ticket"]).unlink(missing_ok=True)
+    folder = Path(submitted["folder"])
+    if folder.name.startswith(FOLDER_PREFIX):
+        for path in folder.parent.glob(f"{folder.name}-*"):
+            with suppress(OSError):
+                remove_tree(path)
 
 
 def _open_process(pid: int) -> int | None:

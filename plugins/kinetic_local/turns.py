@@ -7,7 +7,6 @@ so nothing has to be cleaned up and no daemon has to watch.
 import fcntl
 import os
 import time
-from contextlib import suppress
 
 from kinetic_local.locks import is_locked, try_lock
 
@@ -27,8 +26,10 @@ def draw_ticket(folder: str, job_id: str) -> tuple[str, int]:
 
 def drop_ticket(folder: str, name: str) -> None:
     """Take a ticket out of the folder."""
-    with suppress(FileNotFoundError):
-        os.unlink(f"{folder}/{name}")  # noqa: PTH108 - as above
+    try:  # noqa: SIM105 - contextlib is not there yet when the supervisor starts
+        os.unlink(f"{folder}/{name}")  # noqa: PTH108 - nor is pathlib
+    except FileNotFoundError:
+        pass
 
 
 def take_slot(folder: str, ticket: str, limit: int) -> int | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kinetic_core.errors import ConfigError
-from kinetic_local.places import Places, job_limit, local_path, make_private, temporary_folder
+from kinetic_local.places import Places, job_limit, local_path, make_private, private_name
 
 
 @pytest.mark.parametrize("environ", [{}, {"KINETIC_LOCAL_JOBS": ""}, {"KINETIC_LOCAL_JOBS": " "}])
@@ -32,9 +32,12 @@ def test_folders_are_made_private_and_existing_ones_stay_as_they_are(tmp_path: P
     assert modes == [0o755, 0o700, 0o700]
 
 
-def test_workspaces_are_made_where_the_client_keeps_temporary_files(tmp_path: Path) -> None:
-    assert temporary_folder({"TMPDIR": str(tmp_path)}) == str(tmp_path)
-    assert temporary_folder({}) == temporary_folder({"TMPDIR": str(tmp_path / "none")}) == tempfile.gettempdir()
+def test_private_folders_lie_where_the_client_keeps_temporary_files(tmp_path: Path) -> None:
+    names = [Path(private_name({"TMPDIR": str(tmp_path)})) for _ in range(2)]
+    assert [name.parent for name in names] == [tmp_path, tmp_path]
+    assert len({name.name for name in names}) == 2
+    for environ in ({}, {"TMPDIR": str(tmp_path / "none")}):
+        assert Path(private_name(environ)).parent == Path(tempfile.gettempdir())
 
 
 def test_a_pod_lies_in_the_jobs_folder_where_that_is_on_this_machine(tmp_path: Path) -> None:

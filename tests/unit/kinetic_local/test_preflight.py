@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kinetic_core.findings import Severity
-from kinetic_core.model.request import RunOptions
+from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
 from kinetic_local.places import Places
 from kinetic_local.preflight import check
+from tests.fakes.scripted_runner import ScriptedPod
 
 
 def codes(home: Path, environ: dict[str, str] | None = None, **options: Any) -> dict[str, Severity]:
@@ -69,3 +70,13 @@ def test_independent_problems_are_told_together(tmp_path: Path) -> None:
 def test_looking_makes_nothing(tmp_path: Path) -> None:
     codes(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_backend_asks_before_anything_is_uploaded_and_has_a_store_of_its_own(pod: ScriptedPod) -> None:
+    options = RunOptions(accelerator="cpu", debug=True)
+    surroundings = Surroundings(environ={}, home=pod.home, cwd=pod.folder, sys_path=())
+    request = RunRequest(
+        job_id="job-00000001", function=print, options=options, name="print", surroundings=surroundings
+    )
+    assert [finding.code for finding in pod.open().preflight(request)] == ["debug_unsupported"]
+    assert pod.open().default_storage(options) == "file://~/.kinetic/store"

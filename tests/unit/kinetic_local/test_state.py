@@ -26,16 +26,15 @@ def submitted(folder: Path, *, pid: int, mark: str) -> Path:
     """Make a pod's folder that says that a job was submitted and runs."""
     (folder / "pod").mkdir(parents=True)
     events = open_events(f"{folder}/pod")
-    append_event(
-        events, "job_submitted", "PENDING", pid=pid, mark=mark, live=f"{folder}/live", ticket=f"{folder}/t", limit=1
-    )
-    append_event(events, "job_started", "RUNNING", pid=pid, mark=mark, folder=f"{folder}/user-data", attempt=1)
+    paths = {"live": f"{folder}/live", "ticket": f"{folder}/ticket", "folder": f"{folder}/user-data"}
+    append_event(events, "job_submitted", "PENDING", "", pid=pid, mark=mark, limit=1, **paths)
+    append_event(events, "job_started", "RUNNING", pid=pid, mark=mark, attempt=1)
     os.close(events)
     return folder / "pod"
 
 
 def test_a_process_that_has_a_dead_supervisors_id_is_never_touched(tmp_path: Path) -> None:
-    (tmp_path / "user-data").mkdir()
+    (tmp_path / "user-data-1").mkdir()
     with subprocess.Popen(
         [sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
     ) as other:
@@ -45,7 +44,7 @@ def test_a_process_that_has_a_dead_supervisors_id_is_never_touched(tmp_path: Pat
         assert watch.state().status is JobStatus.FAILED
         assert other.poll() is None
     # Nor is a folder that no supervisor can have made.
-    assert (tmp_path / "user-data").is_dir()
+    assert (tmp_path / "user-data-1").is_dir()
 
 
 def test_a_job_of_another_machine_is_seen_as_its_folder_tells(tmp_path: Path) -> None:
