@@ -79,7 +79,26 @@ class BatchError(KineticError, RuntimeError):
 
 
 class RemoteError(KineticError, RuntimeError):
-    """A remote exception that cannot come home as itself; carries its type name, message and traceback."""
+    """A remote exception that cannot come home as itself.
+
+    >>> error = RemoteError("QuotaError: none left", type_name="job.QuotaError", message="none left")
+    >>> error.type_name, error.message, error.traceback
+    ('job.QuotaError', 'none left', None)
+    """
+
+    def __init__(self, text: str = "", *, type_name: str = "", message: str = "", traceback: str | None = None) -> None:
+        """Take what is known of the other exception.
+
+        Args:
+            text: This exception's own message.
+            type_name: Module and qualified name of the other's type; empty where nobody told.
+            message: The other's message.
+            traceback: The other's traceback, formatted, with its causes and contexts.
+        """
+        super().__init__(text)
+        self.type_name = type_name
+        self.message = message
+        self.traceback = traceback
 
 
 class PluginError(KineticError, RuntimeError):

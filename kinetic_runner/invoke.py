@@ -3,10 +3,12 @@
 import inspect
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kinetic_runner.image import image_path
+from kinetic_runner.travel import stand_in, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +51,27 @@ def invoke(
     except SystemExit as error:
         if error.code is None or error.code == 0:
             return Outcome()
-        return failure(RuntimeError(f"function called sys.exit({error.code!r})"), shown=error)
+        return _replaced(error, f"function called sys.exit({text_of(repr, error.code)})")
     except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
-        for hint in hints(error):
-            error.add_note(hint)
+        # Some exceptions take no note: a frozen dataclass, one with an attribute of its own by that name.
+        with suppress(Exception):
+            for hint in hints(error):
+                error.add_note(hint)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
-        return failure(RuntimeError(f"function raised {type(error).__name__}: {error}"), shown=error)
+        return _replaced(error, f"function raised {type(error).__name__}: {text_of(str, error)}")
 
 
-def failure(error: BaseException, *, shown: BaseException | None = None) -> Outcome:
-    """Return the outcome for an exception.
+def failure(error: BaseException) -> Outcome:
+    """Return the outcome for an exception; one that would end the client is replaced by words for it."""
+    if not isinstance(error, Exception):
+        return _replaced(error, "")
+    return Outcome(error=error, traceback=_format(error))
 
-    Args:
-        error: What the client is to get.
-        shown: What happened, where that is another exception: its traceback is told.
-    """
-    happened = shown or error
-    return Outcome(error=error, traceback=_format(happened))
+
+def _replaced(error: BaseException, text: str) -> Outcome:
+    traceback = _format(error)
+    return Outcome(error=stand_in(error, traceback, text=text), traceback=traceback)
 
 
 def _settled(value: Any) -> Any:
@@ -85,8 +90,8 @@ def _format(error: BaseException) -> str:
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
         frames = frames.tb_next
-    shown = error.with_traceback(frames) if frames is not None else error
     try:
+        shown = error.with_traceback(frames) if frames is not None else error
         return "".join(traceback.format_exception(shown))
-    except Exception as broken:  # noqa: BLE001 - an exception's own text may fail in any way
+    except BaseException as broken:  # noqa: BLE001 - an exception's own text may fail in any way
         return f"{type(error).__qualname__} (its traceback cannot be formatted: {type(broken).__name__})\n"

@@ -103,6 +103,5 @@ class _Run:
             self._report.write(Outcome(error=error), self._phase, self._job.names, terminated=True)
         except Exception:  # noqa: BLE001 - the process ends in any case
             self._job.log.text(traceback.format_exc())
-        if self._job.link is not None:
-            self._job.link.remove()
+        self._job.clean()
         sys.stdout.flush()

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 import cloudpickle
 
 from kinetic_core.wire.names import PICKLE_PROTOCOL
-from kinetic_core.wire.result import MAX_REPR_CHARS
+from kinetic_core.wire.result import MAX_REPR_CHARS, REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE
 from kinetic_runner.filenames import FileNames
 
 _DYNAMIC: Final = "<dynamic-code>"
@@ -70,8 +70,7 @@ def try_loading(stream: BinaryIO) -> Any:
 def portable(error: BaseException, traceback: str | None, names: FileNames) -> BaseException:
     """Return the exception when it survives the journey, or one that keeps type name, message and traceback.
 
-    The stand-in is a built-in, so that any client can load it; `remote_type`, `remote_message` and
-    `remote_traceback` are its attributes.
+    The stand-in is a built-in, so that any client can load it; ours makes a `RemoteError` of it.
 
     Args:
         error: What was raised.
@@ -88,17 +87,22 @@ def portable(error: BaseException, traceback: str | None, names: FileNames) -> B
     return error if type(rebuilt).__qualname__ == type(error).__qualname__ else stand_in(error, traceback)
 
 
-def stand_in(error: BaseException, traceback: str | None) -> RuntimeError:
+def stand_in(error: BaseException, traceback: str | None, *, text: str = "") -> RuntimeError:
     """Return a plain exception that says what the other one was.
+
+    Args:
+        error: The other.
+        traceback: Its traceback, formatted.
+        text: What to say; by default its type's name and its message.
 
     >>> str(stand_in(KeyError("x"), None))
     "KeyError: 'x'"
     """
     kind = type(error)
     message = text_of(str, error)
-    made = RuntimeError(f"{kind.__qualname__}: {message}")
-    made.__dict__.update(
-        remote_type=f"{kind.__module__}.{kind.__qualname__}", remote_message=message, remote_traceback=traceback
+    made = RuntimeError(text or f"{kind.__qualname__}: {message}")
+    vars(made).update(
+        {REMOTE_TYPE: f"{kind.__module__}.{kind.__qualname__}", REMOTE_MESSAGE: message, REMOTE_TRACEBACK: traceback}
     )
     return made
 

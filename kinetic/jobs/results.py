@@ -6,10 +6,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
-from kinetic_core.errors import JobCancelledError, JobFailedError, ObjectNotFoundError, RemoteError
+from kinetic_core.errors import (
+    JobCancelledError,
+    JobFailedError,
+    ObjectNotFoundError,
+    RemoteError,
+    ResultUnavailableError,
+)
 from kinetic_core.model.job import JobState, JobStatus
 from kinetic_core.plugin import Backend, Storage
-from kinetic_core.wire.result import Result
+from kinetic_core.wire.result import REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE, Result
 
 LOG_LINES: Final = 30
 _USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
@@ -36,7 +42,7 @@ def collect(
     """
     if state.status is JobStatus.CANCELLED:
         raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled{_because(state)}")
-    leader = _fetch(storage, f"{record.folder}/{record.result_file}", read)
+    leader = _fetch(record, storage, f"{record.folder}/{record.result_file}", read)
     failures = _worker_failures(record, storage, read)
     if leader is None and not failures:
         raise _no_result(record, state, storage, backend)
@@ -46,20 +52,25 @@ def collect(
     raise _failure(record, first, [result.host_index for result in failures if result is not first])
 
 
-def _fetch(storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
+def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
     with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
         path = Path(directory) / PurePosixPath(key).name
         try:
             storage.get_file(key, path)
         except ObjectNotFoundError:
             return None
-        return read(path)
+        try:
+            return read(path)
+        except ResultUnavailableError as error:
+            raise ResultUnavailableError(
+                f"{record.job_id} ({record.func_name}): {error}; it lies at {storage.url}/{key}"
+            ) from error
 
 
 def _worker_failures(record: JobRecord, storage: Storage, read: Callable[[Path], Result]) -> list[Result]:
     suffix = PurePosixPath(record.result_file).suffix
     keys = [stored.key for stored in storage.list(record.folder) if _is_worker_result(stored.key, suffix)]
-    results = [_fetch(storage, key, read) for key in keys]
+    results = [_fetch(record, storage, key, read) for key in keys]
     return sorted((result for result in results if result and not result.success), key=lambda one: one.host_index)
 
 
@@ -71,12 +82,20 @@ def _is_worker_result(key: str, suffix: str) -> bool:
 def _failure(record: JobRecord, result: Result, other_hosts: list[int]) -> BaseException:
     error = _home_coming(record, result)
     where = f" on host {result.host_index}" if result.host_index or other_hosts else ""
-    error.add_note(f"raised in {record.job_id} ({record.func_name}){where}, phase {result.phase!r}")
+    _add_note(error, f"raised in {record.job_id} ({record.func_name}){where}, phase {result.phase!r}")
     if result.traceback:
-        error.add_note(f"remote traceback:\n{result.traceback}")
+        _add_note(error, f"remote traceback:\n{result.traceback}")
     if other_hosts:
-        error.add_note(f"also failed: {', '.join(f'host {index}' for index in other_hosts)}")
+        _add_note(error, f"also failed: {', '.join(f'host {index}' for index in other_hosts)}")
     return error
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    try:
+        error.add_note(note)
+    except Exception:  # noqa: BLE001 - the user's class: frozen, or with something else under that name
+        notes = vars(error).get("__notes__")
+        vars(error)["__notes__"] = [*(notes if isinstance(notes, list) else ()), note]
 
 
 def _home_coming(record: JobRecord, result: Result) -> BaseException:
@@ -92,14 +111,31 @@ def _home_coming(record: JobRecord, result: Result) -> BaseException:
             " (preempted, or ended from outside)"
         )
     exception = result.exception
-    if result.phase in _USER_PHASES and isinstance(exception, Exception):
-        return exception
     text = f"{type(exception).__name__}: {exception}" if exception is not None else "no exception was recorded"
     if result.phase in _USER_PHASES:
-        return RemoteError(text)
+        return _as_raised(exception, text, result.traceback)
     failed = JobFailedError(f"{record.job_id} ({record.func_name}) failed in phase {result.phase!r}: {text}")
     failed.__cause__ = exception
     return failed
+
+
+def _as_raised(exception: BaseException | None, text: str, traceback: str | None) -> Exception:
+    """Return the exception itself, or what tells most of one that did not come or must not be raised here."""
+    if exception is None:
+        return RemoteError(text, traceback=traceback)
+    if type(exception) is RuntimeError and REMOTE_TYPE in (told := vars(exception)):
+        return RemoteError(
+            str(exception),
+            type_name=str(told[REMOTE_TYPE]),
+            message=str(told.get(REMOTE_MESSAGE, "")),
+            traceback=told.get(REMOTE_TRACEBACK) or traceback,
+        )
+    if isinstance(exception, Exception):
+        return exception
+    kind = type(exception)
+    return RemoteError(
+        text, type_name=f"{kind.__module__}.{kind.__qualname__}", message=str(exception), traceback=traceback
+    )
 
 
 def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Backend) -> Exception:

@@ -104,7 +104,12 @@ def load_json_result(path: Path) -> Result:
         raw = json.loads(path.read_bytes())
         described = raw.get("exception") if isinstance(raw, dict) else None
         if described is not None:
-            raw["exception"] = RemoteError(f"{described['type']}: {described['message']}")
+            raw["exception"] = RemoteError(
+                f"{described['type']}: {described['message']}",
+                type_name=".".join(filter(None, (described.get("module"), described["type"]))),
+                message=described["message"],
+                traceback=raw.get("traceback"),
+            )
         return read_result(raw)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ResultUnavailableError(

@@ -5,6 +5,13 @@ from typing import Any, Final
 
 MAX_REPR_CHARS: Final = 20_000
 
+REMOTE_TYPE: Final = "remote_type"
+"""Attribute of a built-in exception that stands in for one that cannot travel: the other's module and name."""
+REMOTE_MESSAGE: Final = "remote_message"
+"""Another: the other's own message."""
+REMOTE_TRACEBACK: Final = "remote_traceback"
+"""Another: the other's traceback, formatted, with its causes and contexts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:

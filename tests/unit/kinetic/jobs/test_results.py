@@ -1,6 +1,8 @@
 """What comes home from each way in which a job can end."""
 
+import importlib
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ from kinetic.jobs.ledger import JobRecord, bury_job
 from kinetic.jobs.results import collect
 from kinetic_core.errors import JobCancelledError, JobFailedError, RemoteError, ResultUnavailableError
 from kinetic_core.model.job import JobState, JobStatus
+from kinetic_core.packaging.collecting import load_result
 from kinetic_core.plugin import Storage
 from kinetic_core.wire.result import Result, read_result
+from kinetic_runner.travel import stand_in
 from tests.fakes.quiet_backend import QuietBackend
 
 SUCCEEDED = JobState(status=JobStatus.SUCCEEDED)
@@ -74,6 +78,64 @@ def test_what_would_end_the_client_comes_home_as_a_remote_error(
     put(store, Result(success=False, exception=exception, phase="execute"))
     with pytest.raises(RemoteError):
         collected(record, store)
+
+
+def test_a_stand_in_of_the_pod_comes_home_as_a_remote_error_that_keeps_what_is_known(
+    record: JobRecord, store: Storage
+) -> None:
+    exception = stand_in(DemandingError(4, "no"), "Traceback: train.py")
+    put(store, Result(success=False, exception=exception, traceback="Traceback: train.py", phase="execute"))
+    with pytest.raises(RemoteError, match="DemandingError: 4: no") as caught:
+        collected(record, store)
+    assert caught.value.type_name == f"{__name__}.DemandingError"
+    assert (caught.value.message, caught.value.traceback) == ("4: no", "Traceback: train.py")
+    assert pickle.loads(pickle.dumps(caught.value)).type_name == caught.value.type_name
+
+
+class DemandingError(Exception):
+    """Cannot be rebuilt by pickle."""
+
+    def __init__(self, code: int, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+
+
+def test_a_runtime_error_of_the_functions_own_is_raised_as_itself(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=RuntimeError("mine"), phase="execute"))
+    with pytest.raises(RuntimeError, match="mine") as caught:
+        collected(record, store)
+    assert type(caught.value) is RuntimeError
+
+
+class StubbornError(Exception):
+    """Takes no note as others do."""
+
+    __notes__ = "none"  # type: ignore[assignment]  # as careless code has it
+
+
+def test_an_exception_that_takes_no_notes_comes_home_as_itself_with_notes(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=StubbornError(3), traceback="Traceback: a.py", phase="execute"))
+    with pytest.raises(StubbornError, match="3") as caught:
+        collected(record, store)
+    assert "Traceback: a.py" in notes(caught.value)
+
+
+def test_a_result_that_needs_a_missing_module_names_job_artifact_and_module_and_stays(
+    record: JobRecord, store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("pod_only.py").write_text("class Model:\n    pass\n")
+    with monkeypatch.context() as pod:
+        pod.syspath_prepend(tmp_path)
+        put(store, Result(success=True, result=importlib.import_module("pod_only").Model()))
+    del sys.modules["pod_only"]
+    with pytest.raises(ResultUnavailableError) as caught:
+        collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), load_result)
+    message = str(caught.value)
+    assert "job-0a1b2c3d (train)" in message
+    assert "'pod_only'" in message
+    assert f"{store.url}/job-0a1b2c3d/result.pkl" in message
+    monkeypatch.syspath_prepend(tmp_path)
+    assert type(collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), load_result)).__name__ == "Model"
+    del sys.modules["pod_only"]
 
 
 def test_a_value_that_cannot_travel_is_shown_by_its_text(record: JobRecord, store: Storage) -> None:

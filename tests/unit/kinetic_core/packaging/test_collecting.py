@@ -202,6 +202,8 @@ def test_an_exception_in_json_comes_home_as_a_remote_error(tmp_path: Path) -> No
     loaded = load_result(path)
     assert isinstance(loaded.exception, RemoteError)
     assert str(loaded.exception) == "QuotaError: no quota"
+    assert (loaded.exception.type_name, loaded.exception.message) == ("job.QuotaError", "no quota")
+    assert loaded.exception.traceback == "Traceback …"
     assert loaded.traceback == "Traceback …"
 
 
