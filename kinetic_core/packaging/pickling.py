@@ -42,6 +42,8 @@ __all__ = ["CallPickler", "ReferenceMet", "WrittenPayload", "write_payload"]
 Reduction = tuple[Any, ...]
 
 _MODULE_ATTRIBUTES: Final = ("__name__", "__package__", "__file__", "__path__", "__doc__")
+# What an import sets; the pod's own is right there.
+_IMPORT_ATTRIBUTES: Final = frozenset((*_MODULE_ATTRIBUTES, "__spec__", "__loader__", "__cached__", "__builtins__"))
 _LRU_CACHE: Final = type(functools.lru_cache(len))
 _STATE: Final = 2  # where a reduction holds its state
 
@@ -229,7 +231,8 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
                 return self._by_reference(function.__module__)
         self._opened.add(id(function))
         for module, name in module_reads(function, self._first_party):
-            self._read.setdefault(module.__name__, {})[name] = None
+            if name not in _IMPORT_ATTRIBUTES:
+                self._read.setdefault(module.__name__, {})[name] = None
         make, (code, base, *rest), (state, slots), *others = reduction
         slots["__annotations__"] = portable_annotations(slots["__annotations__"], self._own_packages)
         if captured := slots["__globals__"]:
