@@ -40,6 +40,8 @@ class Job:
     kwargs: dict[str, Any] = field(default_factory=dict)
     link: WorkingDirLink | None = None
     outcome: Outcome = field(default_factory=Outcome)
+    told_skew: set[str] = field(default_factory=set)
+    """Which differences of version the log has been told of."""
 
     @property
     def format(self) -> str:

@@ -2,7 +2,14 @@
 
 import pickle
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Final, Self
+
+_MAX_INERT_BYTES: Final = 16 << 20
+
+
+def known_before_loading(path: Path) -> dict[str, Any]:
+    """Return what a payload tells without being loaded: its first items, else, unless it is large, any plain ones."""
+    return first_items(path) or (inert(path) if path.stat().st_size <= _MAX_INERT_BYTES else {})
 
 
 def first_items(path: Path) -> dict[str, Any]:

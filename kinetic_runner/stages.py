@@ -1,8 +1,8 @@
 """The phases, in order. Each has a name, used in the log and in failure records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.names import PLAN_PATH
@@ -17,7 +17,7 @@ from kinetic_runner.invoke import invoke
 from kinetic_runner.job import Job
 from kinetic_runner.loading import load_json, load_pickle
 from kinetic_runner.parallel import side_by_side
-from kinetic_runner.preview import first_items
+from kinetic_runner.preview import known_before_loading
 from kinetic_runner.workspace import extract
 
 Phase = tuple[str, Callable[[Job], None]]
@@ -73,8 +73,11 @@ def unpickle(job: Job) -> None:
         environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
         job.function = find_function(job.payload[keys.FUNC], job.workspace)
         return
+    before = known_before_loading(path)
+    # Loading may crash the interpreter where its version differs; the log must have said so by then.
+    _tell_skew(job, before)
     # Loading imports what the function refers to, and some of that reads variables once and for all.
-    environment.set_variables(first_items(path).get(keys.ENV_VARS), job.environ, job.log)
+    environment.set_variables(before.get(keys.ENV_VARS), job.environ, job.log)
     try:
         job.payload = load_pickle(path, job.names)
     except Exception as error:
@@ -86,8 +89,7 @@ def surround(job: Job) -> None:
     """Set the captured variables, make the working-directory link, tell of other versions."""
     environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
     environment.name_job(job.environ, job.host_index)
-    for line in skew_lines(job.payload):
-        job.log.caution(f"other versions here than at the client: {line}")
+    _tell_skew(job, job.payload)
     working_dir = job.payload.get(keys.WORKING_DIR)
     if job.arguments.working_dir_link and isinstance(working_dir, str):
         job.link = environment.WorkingDirLink(working_dir, job.workspace)
@@ -121,7 +123,9 @@ def execute(job: Job) -> None:
         raise RuntimeError("the call is made before it was loaded")
     children.teach()
     sources.teach(job.names.modules)
-    job.outcome = invoke(job.function, job.args, job.kwargs, hints=lambda error: hints(error, job.payload, job.plan))
+    # Versions may differ where nothing is pickled.
+    payload = {} if job.format == "json" else job.payload
+    job.outcome = invoke(job.function, job.args, job.kwargs, hints=lambda error: hints(error, payload, job.plan))
 
 
 PHASES: Final[tuple[Phase, ...]] = (
@@ -134,6 +138,14 @@ PHASES: Final[tuple[Phase, ...]] = (
     ("data resolve", resolve),
     ("execute", execute),
 )
+
+
+def _tell_skew(job: Job, payload: Mapping[str, Any]) -> None:
+    """Tell once of each version that differs; where nothing is pickled, they may."""
+    for line in () if job.format == "json" else skew_lines(payload):
+        if line not in job.told_skew:
+            job.told_skew.add(line)
+            job.log.caution(f"other versions here than at the client: {line}")
 
 
 def _present(fetched: Fetched | None) -> Fetched:
