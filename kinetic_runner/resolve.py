@@ -159,7 +159,9 @@ def _file_target(reference: Reference, target: Path) -> Path:
 def _download_remote(reference: Reference, target: Path) -> Path:
     system, path = open_url(reference.uri)
     prefix = f"{path.rstrip('/')}/"
-    names = [] if not reference.is_dir and system.isfile(path) else list(system.find(prefix))
+    listed = [] if not reference.is_dir and system.isfile(path) else system.find(prefix)
+    # A store may answer with the object of that very name, or with a marker that stands for a folder.
+    names = [name for name in listed if name.startswith(prefix) and not name.endswith("/")]
     if not names and reference.empty_dirs:
         _make_empty_dirs(reference, target)
         return target

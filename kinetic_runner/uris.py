@@ -1,6 +1,5 @@
 """URIs of artifacts and data: paths for `file://`, fsspec for all others."""
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -23,18 +22,13 @@ def local_path(uri: str) -> Path | None:
     text = uri.removeprefix(_FILE)
     text = text.removeprefix("localhost") if text.startswith("localhost/") else text
     path = Path(text).expanduser()
-    return path if "%" not in text or _leads_somewhere(path) else _decoded(path)
-
-
-def _leads_somewhere(path: Path) -> bool:
-    return path.exists() or path.parent.exists()
-
-
-def _decoded(path: Path) -> Path:
+    if "%" not in text or path.exists():
+        return path
     from urllib.parse import unquote  # costs 5 ms, for a case that is rare
 
-    decoded = Path(unquote(os.fspath(path)))
-    return decoded if _leads_somewhere(decoded) else path
+    decoded = Path(unquote(str(path)))
+    # What is yet to be written is not there either way: then its folder tells.
+    return decoded if decoded.exists() or (decoded.parent.exists() and not path.parent.exists()) else path
 
 
 def base_name(uri: str) -> str:

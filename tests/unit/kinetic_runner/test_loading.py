@@ -1,0 +1,313 @@
+"""Opening payloads: names of files, the private names that this depends on, and looking without loading."""
+
+import io
+import pickle
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from kinetic_core.wire.plan import Plan
+from kinetic_runner import advice
+from kinetic_runner.filenames import FileNames
+from kinetic_runner.loading import load_json, load_pickle
+from kinetic_runner.preview import first_items, inert
+from tests.system.runner.artifacts import CLIENT_ROOT, pickled, script
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> FileNames:
+    """Return a translation to a workspace that holds `train.py` and `pkg/`."""
+    workspace = tmp_path / "w"
+    workspace.joinpath("pkg").mkdir(parents=True)
+    workspace.joinpath("train.py").touch()
+    workspace.joinpath("pkg/__init__.py").touch()
+    return FileNames(package_root=CLIENT_ROOT, workspace=workspace)
+
+
+def load(tmp_path: Path, names: FileNames, value: Any, *, keep_files: bool = True) -> Any:
+    """Load a value as the function of a payload."""
+    path = tmp_path / "payload.pkl"
+    path.write_bytes(pickled({"func": value, "args": (), "kwargs": {}}, keep_files=keep_files))
+    return load_pickle(path, names)["func"]
+
+
+def test_cloudpickle_names_the_makers_that_the_loader_replaces() -> None:
+    asked: set[tuple[str, str]] = set()
+
+    class Spy(pickle.Unpickler):
+        def find_class(self, module: str, name: str, /) -> Any:
+            asked.add((module, name))
+            return super().find_class(module, name)
+
+    function = script("def f():\n    return f\n")["f"]
+    Spy(io.BytesIO(cloudpickle.dumps((function, ModuleType("never_imported"))))).load()
+    for name in ("_make_function", "_function_setstate", "dynamic_subimport"):
+        assert ("cloudpickle.cloudpickle", name) in asked
+
+
+@pytest.mark.parametrize("keep_files", [True, False])
+def test_code_names_the_workspace_at_every_depth(tmp_path: Path, names: FileNames, keep_files: bool) -> None:
+    source = "def f():\n    def g():\n        return lambda: [x for x in ()]\n    return g\n"
+    function = load(tmp_path, names, script(source)["f"], keep_files=keep_files)
+    expected = str(tmp_path / "w/train.py")
+
+    def files(code: CodeType) -> set[str]:
+        inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+        return {code.co_filename}.union(*map(files, inner))
+
+    assert files(function.__code__) == {expected}
+
+
+def test_functions_of_one_module_share_their_globals_and_its_file(tmp_path: Path, names: FileNames) -> None:
+    namespace = script("def f():\n    return __file__, g\ndef g():\n    return f\n")
+    function = load(tmp_path, names, namespace["f"])
+    file, other = function()
+    assert file == str(tmp_path / "w/train.py")
+    assert other() is function
+    assert other.__globals__ is function.__globals__
+
+
+def test_functions_whose_module_has_no_name_are_loaded(tmp_path: Path, names: FileNames) -> None:
+    namespace = script("def f():\n    return __file__\n")
+    namespace["__name__"] = None
+    function = FunctionType(namespace["f"].__code__, namespace, "f")
+    function.__module__ = "__main__"
+    assert load(tmp_path, names, function)() == str(tmp_path / "w/train.py")
+
+
+def test_functions_without_a_file_are_left_as_they_are(tmp_path: Path, names: FileNames) -> None:
+    namespace: dict[str, Any] = {"__name__": "__main__", "__file__": None}
+    exec("def f():\n    return 1\n", namespace)
+    function = load(tmp_path, names, namespace["f"])
+    assert function() == 1
+    assert function.__code__.co_filename == "<string>"
+
+
+def test_a_module_that_came_by_value_lies_in_the_workspace(tmp_path: Path, names: FileNames) -> None:
+    module = ModuleType("pkg_by_value")
+    module.__file__ = f"{CLIENT_ROOT}/pkg/__init__.py"
+    module.__path__ = [f"{CLIENT_ROOT}/pkg", "/elsewhere", b"odd"]  # type: ignore[list-item]
+    arrived = load(tmp_path, names, module)
+    assert arrived.__file__ == str(tmp_path / "w/pkg/__init__.py")
+    assert arrived.__path__ == [str(tmp_path / "w/pkg"), "/elsewhere", b"odd"]
+    assert arrived.__spec__.origin == arrived.__file__
+    assert load(tmp_path, names, ModuleType("bare")).__spec__ is None
+
+
+def test_names_of_other_files_stay(names: FileNames) -> None:
+    assert names.to_pod("/usr/lib/x.py") == "/usr/lib/x.py"
+    assert names.to_pod(f"{CLIENT_ROOT}/gone.py") == f"{CLIENT_ROOT}/gone.py"
+    assert names.to_pod(f"{CLIENT_ROOT}-other/train.py") == f"{CLIENT_ROOT}-other/train.py"
+    assert names.to_client("/usr/lib/x.py") == "/usr/lib/x.py"
+
+
+@pytest.mark.parametrize("root", ["", "/", "C:\\proj"])
+def test_a_root_that_means_nothing_here_translates_nothing(root: str, tmp_path: Path) -> None:
+    names = FileNames(package_root=root, workspace=tmp_path)
+    inside = str(tmp_path / "a.py")
+    assert names.to_pod(inside) == inside
+    assert names.to_client(inside) == inside
+    assert names.text_to_client(f'File "{inside}"') == f'File "{inside}"'
+
+
+def test_the_same_code_stays_the_same_code(names: FileNames) -> None:
+    code = script("def f():\n    return 1\n")["f"].__code__
+    assert names.code_to_pod(code, None) is names.code_to_pod(code, None)
+
+
+def test_texts_get_the_clients_names(names: FileNames, tmp_path: Path) -> None:
+    assert names.text_to_client(f'File "{tmp_path}/w/a.py", line 1') == f'File "{CLIENT_ROOT}/a.py", line 1'
+
+
+@pytest.mark.parametrize("content", ["[]", '{"func": 1, "args": []}'])
+def test_json_that_is_no_payload_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "payload.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"the payload (is a list|lacks 'kwargs')"):
+        load_json(path)
+
+
+HEAD: dict[str, Any] = {
+    "client_fingerprint": {"python": "3.11.7"},
+    "env_vars": {"A": "1", "B": "1"},
+    "data_ref_ids": ["x"],
+}
+
+
+def write(path: Path, value: Any) -> Path:
+    path.write_bytes(pickled(value))
+    return path
+
+
+def test_items_before_the_first_import_are_read_and_nothing_is_imported(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return tmp_path.joinpath("sprung").touch, ()
+
+    path = write(tmp_path / "p", {**HEAD, "func": Trap(), "args": (), "later": 1})
+    assert first_items(path) == HEAD
+    assert not tmp_path.joinpath("sprung").exists()
+
+
+class Itemwise:
+    """Pickles as the client's payload does: a dict that is made first and filled item by item."""
+
+    def __init__(self, items: dict[str, Any]) -> None:
+        self.items = items
+
+    def __reduce__(self) -> Any:
+        return dict, (), None, None, iter(self.items.items())
+
+
+def test_a_dict_that_is_filled_item_by_item_is_read_too(tmp_path: Path) -> None:
+    assert first_items(write(tmp_path / "p", Itemwise({**HEAD, "func": len, "args": ()}))) == HEAD
+
+
+def test_items_of_many_batches_are_read(tmp_path: Path) -> None:
+    many = {f"k{number}": number for number in range(2_500)}
+    assert first_items(write(tmp_path / "p", {**many, "func": len})) == many
+
+
+def test_no_more_is_read_than_the_first_items_take(tmp_path: Path) -> None:
+    path = write(tmp_path / "p", {**HEAD, "func": len, "args": (b"x" * 4_000_000,)})
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index(b"x" * 100)])
+    assert first_items(path) == HEAD
+
+
+@pytest.mark.parametrize("value", [{"func": len}, [1], 5, {"a": 1}, {(1, 2): 3, "func": len}])
+def test_a_payload_that_does_not_begin_that_way_gives_nothing_of_use(tmp_path: Path, value: Any) -> None:
+    assert "env_vars" not in first_items(write(tmp_path / "p", value))
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x09."])
+def test_what_is_no_pickle_gives_nothing(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p"
+    path.write_bytes(content)
+    assert first_items(path) == {}
+    assert inert(path) == {}
+
+
+class Anything:
+    """Exercises everything that a pickle can do to an object."""
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    def __reduce__(self) -> Any:
+        return NotHere, (1,), {"state": 1}, iter([1, 2]), iter([("k", "v")])
+
+
+class Chained:
+    """Is made by calling what another call returned."""
+
+    def __reduce__(self) -> Any:
+        return Partial(), (1,)
+
+
+class Partial:
+    def __call__(self, *_: Any) -> Any:
+        raise AssertionError
+
+    def __reduce__(self) -> Any:
+        return Partial, ()
+
+
+class NotHere:
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __setitem__(self, _: Any, __: Any) -> None: ...
+
+    def extend(self, _: Any) -> None: ...
+
+
+class Keyworded:
+    def __getnewargs_ex__(self) -> Any:
+        return (1,), {"x": 2}
+
+
+def everything() -> dict[str, Any]:
+    return {
+        **HEAD,
+        "func": script("def f():\n    return f\n")["f"],
+        "objects": [Anything(), Keyworded(), {Anything(): 1}, {1, 2}, Path("/x"), Chained()],
+    }
+
+
+def test_a_payload_is_read_with_nothing_real_inside(tmp_path: Path) -> None:
+    seen = inert(write(tmp_path / "p", everything()))
+    assert {key: seen[key] for key in HEAD} == HEAD
+    assert not isinstance(seen["func"], FunctionType)
+    assert not any(isinstance(one, Anything | NotHere | Keyworded | Path) for one in seen["objects"])
+
+
+def test_objects_of_older_protocols_are_read_too(tmp_path: Path) -> None:
+    class Persistent(pickle.Pickler):
+        def persistent_id(self, obj: Any) -> Any:
+            return "p" if obj is len else None
+
+    for protocol in range(5):
+        stream = io.BytesIO()
+        Persistent(stream, protocol=protocol).dump({**HEAD, "objects": [Anything(), len, {3}]})
+        path = tmp_path / "p"
+        path.write_bytes(stream.getvalue())
+        assert inert(path)["env_vars"] == HEAD["env_vars"]
+
+
+def test_what_is_no_dict_is_no_payload(tmp_path: Path) -> None:
+    assert inert(write(tmp_path / "p", [1])) == {}
+
+
+PLAN = Plan(package_root="/p")
+
+
+def explain(tmp_path: Path, error: Exception, **payload: Any) -> Exception:
+    """Explain an error with a payload of these items."""
+    return advice.loading_failure(error, write(tmp_path / "p", payload), PLAN)
+
+
+def test_a_missing_module_of_which_nothing_is_known_gets_advice(tmp_path: Path) -> None:
+    explained = explain(tmp_path, ModuleNotFoundError("No module named 'a'", name="a"), modules_by_value=["b"])
+    assert isinstance(explained, ModuleNotFoundError)
+    assert explained.name == "a"
+    assert "add it to the dependency file, or, where it is the project's own, to the package root" in str(explained)
+
+
+def test_what_the_client_knew_of_a_missing_module_is_told(tmp_path: Path) -> None:
+    plan = Plan(package_root="/p", excluded={"ignore-file": 2})
+    fingerprint = {"distributions": {"no-such-distribution": "1.2", "pytest": "1.0"}}
+    payload = {"client_fingerprint": fingerprint, "modules_by_value": ["pkg.a"]}
+    error = ModuleNotFoundError("No module named 'pkg.b'", name="pkg.b")
+    told = str(advice.loading_failure(error, write(tmp_path / "p", payload), plan))
+    assert "the client sent code of it by value" in told
+    assert "no-such-distribution 1.2" in told
+    assert "2 excluded at the client (ignore-file: 2)" in told
+    assert "client pytest 1.0 / pod pytest" in told
+
+
+def test_another_error_under_skew_names_both_sides(tmp_path: Path) -> None:
+    explained = explain(tmp_path, AttributeError("gone"), client_fingerprint={"python": "3.99.0"})
+    assert isinstance(explained, RuntimeError)
+    assert "AttributeError: gone\nclient Python 3.99.0 / pod Python" in str(explained)
+
+
+def test_a_missing_module_without_a_name_is_told_as_it_is(tmp_path: Path) -> None:
+    error = ModuleNotFoundError("odd")
+    assert explain(tmp_path, error) is error
+
+
+@pytest.mark.parametrize("fingerprint", [None, "text", {"distributions": ["no", "mapping"]}, {"python": 3}])
+def test_a_fingerprint_that_is_none_does_no_harm(tmp_path: Path, fingerprint: Any) -> None:
+    error = ValueError("x")
+    assert explain(tmp_path, error, client_fingerprint=fingerprint) is error
+    assert advice.skew_lines({"client_fingerprint": fingerprint}) == ()
+
+
+def test_hints_of_other_errors_say_nothing_of_files() -> None:
+    plan = Plan(package_root="/p", excluded={"data": 2})
+    assert advice.hints(ValueError(), {}, plan) == []
+    assert advice.hints(FileNotFoundError(), {}, PLAN) == []
+    assert len(advice.hints(ModuleNotFoundError(), {}, plan)) == 1
