@@ -198,6 +198,7 @@ class LocalBackend:
             launch(job, passing(self._environ))
         except BaseException:
             drop_ticket(queue, ticket)
+            remove_pod(str(self._places.pod(spec.job_id, spec.job_url)))
             raise
         finally:
             os.close(ticket_lock)

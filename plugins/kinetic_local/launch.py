@@ -1,18 +1,24 @@
 """Starting a supervisor from the client: it belongs to no terminal, no session and no parent of the client's."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import kinetic_core
 from kinetic_core.errors import SubmissionError
 from kinetic_local.job import Job
+from kinetic_local.places import remove_private
 from kinetic_local.pod import LOG, append_event, open_events, open_log
 from kinetic_local.processes import start_mark
 
+_DEATH_S: Final = 2.0
+_POLL_S: Final = 0.005
 # The first process ends at once, so that the client has no child to wait for; the second is the supervisor.
 _BOOT: Final = """\
 import os, sys
@@ -56,15 +62,40 @@ def launch(job: Job, environ: Mapping[str, str]) -> None:
         raise SubmissionError(f"the local backend cannot start {sys.executable}: {error.strerror}") from error
     finally:
         os.close(log)
-    with process:
-        _hand_over(process, job)
-
-
-def _hand_over(process: "subprocess.Popen[bytes]", job: Job) -> None:
-    assert process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
-    assert process.stdout is not None  # noqa: S101 - as above
+    pid = 0
     try:
-        pid = int(process.stdout.readline())
+        with process:
+            pid = _process_id(process, job)
+            _hand_over(process, job, pid)
+    except BaseException:
+        # Also when the user interrupts at the last moment: what could not be submitted must not run.
+        if pid:
+            _kill(pid)
+            remove_private(job.folder)
+        raise
+
+
+def _kill(pid: int) -> None:
+    """Kill the supervisor, and with it its runner, and wait until it is gone."""
+    mark, deadline_s = start_mark(pid), time.monotonic() + _DEATH_S
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    while mark and start_mark(pid) == mark and time.monotonic() < deadline_s:
+        time.sleep(_POLL_S)
+
+
+def _process_id(process: "subprocess.Popen[bytes]", job: Job) -> int:
+    assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
+    said = process.stdout.readline()
+    if not said:
+        log = (Path(job.pod) / LOG).read_text(errors="replace")
+        raise SubmissionError(f"the local backend's supervisor did not start: {log.strip()}")
+    return int(said)
+
+
+def _hand_over(process: "subprocess.Popen[bytes]", job: Job, pid: int) -> None:
+    assert process.stdin is not None  # noqa: S101 - as above
+    try:
         events = open_events(job.pod)
         append_event(
             events,
@@ -81,9 +112,8 @@ def _hand_over(process: "subprocess.Popen[bytes]", job: Job) -> None:
         rest = memoryview(job.to_bytes())
         while rest:
             rest = rest[os.write(process.stdin.fileno(), rest) :]
-    except (OSError, ValueError) as error:
-        said = (Path(job.pod) / LOG).read_text(errors="replace")
-        raise SubmissionError(f"the local backend's supervisor did not start: {said.strip() or error}") from error
+    except OSError as error:
+        raise SubmissionError(f"the local backend cannot hand the job over: {error.strerror}") from error
 
 
 def _command() -> list[str]:

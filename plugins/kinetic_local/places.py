@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,7 @@ import attrs
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobRef, JobSpec
+from kinetic_core.wire.removal import remove_tree
 
 ENV_LIMIT: Final = "KINETIC_LOCAL_JOBS"
 FOLDER_PREFIX: Final = "kinetic-"
@@ -81,6 +83,15 @@ def private_name(environ: Mapping[str, str]) -> str:
     said = environ.get("TMPDIR", "")
     parent = said if said and Path(said).is_dir() else tempfile.gettempdir()
     return f"{parent}/{FOLDER_PREFIX}{os.urandom(8).hex()}"
+
+
+def remove_private(name: str) -> None:
+    """Remove the private folders of that name, one an attempt, in the place of a supervisor that cannot any more."""
+    folder = Path(name)
+    if folder.name.startswith(FOLDER_PREFIX):
+        for path in folder.parent.glob(f"{folder.name}-*"):
+            with suppress(OSError):
+                remove_tree(path)
 
 
 def local_path(url: str) -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
-from kinetic_core.wire.removal import remove_tree
 from kinetic_local.locks import is_locked, try_lock
-from kinetic_local.places import FOLDER_PREFIX, Places
+from kinetic_local.places import Places, remove_private
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
 from kinetic_local.processes import is_still, signal_all
 
@@ -149,11 +148,7 @@ def _end_attempts(events: Sequence[Mapping[str, Any]]) -> None:
             signal_all(details["pid"], (), signal.SIGKILL)
     submitted = events[0]["details"]
     Path(submitted["ticket"]).unlink(missing_ok=True)
-    folder = Path(submitted["folder"])
-    if folder.name.startswith(FOLDER_PREFIX):
-        for path in folder.parent.glob(f"{folder.name}-*"):
-            with suppress(OSError):
-                remove_tree(path)
+    remove_private(submitted["folder"])
 
 
 def _open_process(pid: int) -> int | None:

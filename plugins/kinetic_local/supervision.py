@@ -11,12 +11,12 @@ from types import FrameType
 from typing import Final
 
 from kinetic_core.wire.removal import remove_tree
+from kinetic_local.attempt import Attempt, start
 from kinetic_local.job import Job
 from kinetic_local.outcome import Outcome, outcome_of
 from kinetic_local.pod import append_event, cancel_requested, open_events
 from kinetic_local.processes import descendants, signal_all, start_mark
 from kinetic_local.spawn import adopt_orphans
-from kinetic_local.supervisor import Attempt, start
 from kinetic_local.turns import drop_ticket, take_slot
 
 _FIRST_POLL_S: Final = 0.002

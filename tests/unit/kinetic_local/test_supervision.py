@@ -11,6 +11,7 @@ import pytest
 
 from kinetic_core.errors import SubmissionError
 from kinetic_core.model.job import JobRef, JobState, JobStatus
+from kinetic_local.job import Job
 from kinetic_local.launch import _BOOT
 from kinetic_local.pod import read_events
 from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_for_end, wait_until
@@ -278,6 +279,38 @@ def test_a_job_that_could_not_be_submitted_can_be_submitted_again(
     ref = backend.submit(pod.job("raise SystemExit(3)"))
     wait_for_end(backend, ref)
     assert backend.status(ref).exit_code == 3
+
+
+def test_a_supervisor_that_dies_before_it_has_the_job_is_a_submission_error(
+    pod: ScriptedPod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot = "import os; os.close(0); os.write(1, b'4194303\\n'); os._exit(0)"
+    monkeypatch.setattr("kinetic_local.launch._BOOT", boot)
+    spec = pod.job("", hidden={"TOKEN": "x" * 1_000_000})
+    with pytest.raises(SubmissionError, match="cannot hand the job over: Broken pipe"):
+        pod.open().submit(spec)
+    assert not pod.pod_of(spec).exists()
+
+
+def test_a_user_who_interrupts_while_submitting_starts_nothing(
+    pod: ScriptedPod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kinetic_local import launch
+
+    hand_over, pids = launch._hand_over, []
+
+    def interrupted(process: "subprocess.Popen[bytes]", job: Job, pid: int) -> None:
+        hand_over(process, job, pid)
+        pids.append(pid)
+        raise KeyboardInterrupt
+
+    spec = pod.job(LINGER)
+    monkeypatch.setattr(launch, "_hand_over", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pod.open().submit(spec)
+    wait_until(lambda: not is_running(pids[0]))
+    assert list(pod.open().find()) == []
+    assert not pod.pod_of(spec).exists()
 
 
 def test_a_lock_of_the_supervisor_is_no_business_of_the_runner(pod: ScriptedPod) -> None:
