@@ -17,7 +17,8 @@ import cloudpickle
 from cloudpickle.cloudpickle import _decompose_typevar, _dynamic_class_reduce, _make_typevar
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.model.package import Artifact
+from kinetic_core.model.package import Artifact, PayloadComponent
+from kinetic_core.packaging import byname
 from kinetic_core.packaging.annotations import portable_annotations
 from kinetic_core.packaging.bisection import Failure, explain
 from kinetic_core.packaging.call import (
@@ -30,9 +31,10 @@ from kinetic_core.packaging.call import (
     surroundings_of,
 )
 from kinetic_core.packaging.distributions import distribution_versions
+from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import module_reads
 from kinetic_core.packaging.standin import standin_getattr
-from kinetic_core.packaging.weighing import Scale
+from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
 from kinetic_core.wire.digest import HashingWriter
 from kinetic_core.wire.fingerprint import fingerprint
@@ -45,6 +47,8 @@ _MODULE_ATTRIBUTES: Final = ("__name__", "__package__", "__file__", "__path__", 
 # What an import sets; the pod's own is right there.
 _IMPORT_ATTRIBUTES: Final = frozenset((*_MODULE_ATTRIBUTES, "__spec__", "__loader__", "__cached__", "__builtins__"))
 _LRU_CACHE: Final = type(functools.lru_cache(len))
+# A pickler's frames of 64 KiB are too coarse to weigh the parts of what is not much larger.
+_SMALL_BYTES: Final = 1 << 19
 _STATE: Final = 2  # where a reduction holds its state
 
 
@@ -84,6 +88,7 @@ def write_payload(
             sink = _Sink(stream)
             pickler = CallPickler(sink, first_party=first_party, own_packages=own_packages, references=references)
             _dump(pickler, call)
+        components = _weights(pickler.scale, Path(temporary), sink.size_bytes)
         Path(temporary).replace(target)
     except (OSError, _WriteError) as error:
         Path(temporary).unlink(missing_ok=True)
@@ -93,7 +98,7 @@ def write_payload(
         raise
     return WrittenPayload(
         artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sink.hexdigest()),
-        components=pickler.scale.components(),
+        components=components,
         modules_by_value=pickler.modules_by_value(),
         distributions=pickler.distributions(),
     )
@@ -106,6 +111,13 @@ def _dump(pickler: "CallPickler", call: Call) -> None:
         raise
     except Exception as error:
         raise explain(call, pickler.failure(error)) from error
+
+
+def _weights(scale: Scale, path: Path, size_bytes: int) -> tuple[PayloadComponent, ...]:
+    if size_bytes > _SMALL_BYTES:
+        return scale.components()
+    exact = exact_weights(path.read_bytes(), scale.labels, payload.FUNC)
+    return scale.components() if exact is None else heaviest_first(exact)
 
 
 class _WriteError(Exception):
@@ -159,7 +171,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         # By id, as a metaclass may make its classes unhashable; the types are kept so that no id is reused.
         self._kinds: list[type] = []
         self._reducers: dict[int, Callable[[Any], Any] | None] = {}
-        for kind, reduce in (
+        chosen: tuple[tuple[object, Callable[[Any], Any]], ...] = (
             (_Reduced, lambda stand_in: stand_in.reduction),
             (FunctionType, self._reduce_function),
             (ModuleType, self._reduce_module),
@@ -167,7 +179,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             (TypeVar, self._reduce_type_variable),
             (BuiltinFunctionType, self._reduce_builtin),
             (_LRU_CACHE, self._reduce_cached),
-        ):
+            (functools.cached_property, byname.cached_property),
+            (byname.ALIAS, self._reduce_alias),
+            *((kind, functools.partial(self._reduce_named, reduce)) for kind, reduce in byname.BY_NAME.items()),
+        )
+        for kind, reduce in chosen:
             self._reducers[id(kind)] = reduce
 
     def dump_call(self, call: Call) -> None:
@@ -283,6 +299,15 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         if self._is_first_party(variable):
             return _make_typevar, _decompose_typevar(variable)
         return NotImplemented
+
+    def _reduce_named(self, reduce: Callable[[Any], Reduction], value: Any) -> Any:
+        by_value = value.__module__ == "__main__" or self._is_first_party(value)
+        return reduce(value) if by_value else self._by_reference(value.__module__)
+
+    def _reduce_alias(self, value: Any) -> Any:
+        if value.__module__ != "__main__" and byname.names_itself(value):
+            return self._by_reference(value.__module__)
+        return self._reduce_named(byname.alias, value)
 
     def _reduce_builtin(self, function: BuiltinFunctionType) -> Any:
         return self._by_reference(function.__module__)

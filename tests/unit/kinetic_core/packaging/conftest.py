@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.unit.kinetic_core.packaging.projects import Project
+from tests.unit.kinetic_core.packaging.projects import HELPERS, Project
 
 
 @pytest.fixture
@@ -39,3 +40,23 @@ def target(tmp_path: Path) -> Path:
     path = tmp_path / "out"
     path.mkdir()
     return path / "context.zip"
+
+
+@pytest.fixture
+def trainer(project: Project) -> Any:
+    """Give a module with a helper module, both of the project."""
+    project.write(
+        {
+            "helpers.py": HELPERS,
+            "trainer.py": """
+                import helpers
+                from helpers import Model
+
+                def train(x, model, *, rate=2):
+                    helpers.set_rate(rate)
+                    same = isinstance(model, helpers.Model) and isinstance(model, Model)
+                    return Model(x).scaled().x, helpers.RATE, same, model.x
+            """,
+        }
+    )
+    return project.load("trainer")

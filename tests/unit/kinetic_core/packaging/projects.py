@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
-from typing import Any
+from typing import Any, NewType
 
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.call import Call
@@ -18,7 +18,25 @@ from kinetic_core.packaging.pickling import WrittenPayload, write_payload
 from kinetic_core.wire.plan import Plan
 
 READER = Path(__file__).with_name("payload_reader.py")
+FOREIGN = NewType("FOREIGN", int)
 OWN_PACKAGES = frozenset(("kinetic", "kinetic_core", "kinetic_runner"))
+HELPERS = """
+    import threading
+
+    LOCK = threading.Lock()
+    RATE = 1
+
+    class Model:
+        def __init__(self, x):
+            self.x = x
+
+        def scaled(self):
+            return Model(self.x * RATE)
+
+    def set_rate(rate):
+        global RATE
+        RATE = rate
+"""
 
 
 class Project:
