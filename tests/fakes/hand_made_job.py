@@ -21,6 +21,7 @@ def make_job(
     files: Mapping[str, str] | None = None,
     job_id: str = "",
     hidden: Mapping[str, str] | None = None,
+    payload_keys: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> JobSpec:
     """Write the artifacts of a job into a `file://` store, and return what a backend needs to start it.
@@ -32,13 +33,15 @@ def make_job(
         files: The context's files by name.
         job_id: Random when empty.
         hidden: The job's secrets.
+        payload_keys: More of the payload.
         options: Of `RunOptions`.
     """
     job_id = job_id or f"job-{secrets.token_hex(4)}"
     folder = store / job_id
     folder.mkdir(parents=True, exist_ok=True)
     payload = folder / "payload.pkl"
-    payload.write_bytes(cloudpickle.dumps({"func": function, "args": args, "kwargs": {}, "has_data_refs": False}))
+    call = {"func": function, "args": args, "kwargs": {}, "has_data_refs": False}
+    payload.write_bytes(cloudpickle.dumps(call | dict(payload_keys or {})))
     context = folder / "context.zip"
     with zipfile.ZipFile(context, "w") as archive:
         for name, text in (files or {"notes.txt": "shipped"}).items():
