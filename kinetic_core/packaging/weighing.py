@@ -1,6 +1,6 @@
 """Weighing: what each argument and captured global adds to a payload, read off the position in its stream."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from kinetic_core.model.package import PayloadComponent
@@ -26,14 +26,21 @@ class Scale:
         """
         self._position = position
         self._open: list[_Open] = []
+        self._labels: list[str] = []
         self._weights: dict[str, int] = {}
 
     def weigh(self, items: Iterable[tuple[str, T]]) -> Iterator[T]:
         """Yield each of the named items; it weighs what is written until the next is asked for."""
         for name, item in items:
             self._open.append(_Open(name, self._position()))
+            self._labels.append(name)
             yield item
             self._close()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all items, in the order in which their writing began."""
+        return tuple(self._labels)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -42,8 +49,7 @@ class Scale:
 
     def components(self) -> tuple[PayloadComponent, ...]:
         """Return what weighs anything, the heaviest first."""
-        heaviest_first = sorted(self._weights.items(), key=lambda pair: -pair[1])
-        return tuple(PayloadComponent(name=name, size_bytes=size) for name, size in heaviest_first if size)
+        return heaviest_first(self._weights)
 
     def _close(self) -> None:
         item = self._open.pop()
@@ -51,6 +57,16 @@ class Scale:
         self._weights[item.name] = self._weights.get(item.name, 0) + size - item.inner
         if self._open:
             self._open[-1].inner += size
+
+
+def heaviest_first(weights: Mapping[str, int]) -> tuple[PayloadComponent, ...]:
+    """Return the components that weigh anything.
+
+    >>> [part.name for part in heaviest_first({"argument 0": 1, "argument 1": 0, "argument 2": 9})]
+    ['argument 2', 'argument 0']
+    """
+    by_weight = sorted(weights.items(), key=lambda pair: -pair[1])
+    return tuple(PayloadComponent(name=name, size_bytes=size) for name, size in by_weight if size)
 
 
 class _Open:
