@@ -30,6 +30,7 @@ from kinetic_core.packaging.call import (
     keyword_label,
     surroundings_of,
 )
+from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import module_reads
@@ -175,7 +176,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             (_Reduced, lambda stand_in: stand_in.reduction),
             (FunctionType, self._reduce_function),
             (ModuleType, self._reduce_module),
-            (CodeType, _reduce_code),
+            (CodeType, reduce_code),
             (TypeVar, self._reduce_type_variable),
             (BuiltinFunctionType, self._reduce_builtin),
             (_LRU_CACHE, self._reduce_cached),
@@ -365,35 +366,6 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
 def _stop(_: object) -> Any:
     raise ReferenceMet
-
-
-def _reduce_code(code: CodeType) -> Reduction:
-    # Unlike cloudpickle's own, this keeps the file name, which leads tracebacks and debuggers to the shipped source.
-    # Names and tuples are copied, so that sharing in this process makes no difference to the bytes.
-    return CodeType, (
-        code.co_argcount,
-        code.co_posonlyargcount,
-        code.co_kwonlyargcount,
-        code.co_nlocals,
-        code.co_stacksize,
-        code.co_flags,
-        code.co_code,
-        code.co_consts,
-        _copied(code.co_names),
-        _copied(code.co_varnames),
-        "".join(list(code.co_filename)),
-        "".join(list(code.co_name)),
-        code.co_qualname,
-        code.co_firstlineno,
-        code.co_linetable,
-        code.co_exceptiontable,
-        _copied(code.co_freevars),
-        _copied(code.co_cellvars),
-    )
-
-
-def _copied(names_: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names_)
 
 
 def _found_by_name(value: Any) -> bool:
