@@ -30,5 +30,5 @@ def reduce_code(code: CodeType) -> tuple[Any, ...]:
     )
 
 
-def _copied(names_: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names_)
+def _copied(of: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in of)
