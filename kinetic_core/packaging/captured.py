@@ -31,7 +31,7 @@ def refuse_captured(
 
     >>> refuse_captured(lambda path="/data": path, matches=lambda value: value == "/data", first_party={})
     Traceback (most recent call last):
-    kinetic_core.errors.SerializationError: ... default value 'path' of <lambda> ...
+    kinetic_core.errors.SerializationError: ... default value 'path' of <lambda>; ...
     """
     found: list[str] = []
     waiting = deque[tuple[str, object]]([("the function", function)])
