@@ -8,8 +8,9 @@ from typing import Final
 import attrs
 
 from kinetic_core.errors import ObjectNotFoundError, PackagingError
+from kinetic_core.findings import Finding
 from kinetic_core.plugin import DriverContext, Reference, Storage
-from kinetic_core.references.data import Data
+from kinetic_core.references.data import Data, size_findings
 from kinetic_core.references.hashing import digest_of, tree_entries
 
 _CACHE: Final = "cache"
@@ -67,6 +68,10 @@ class DataHandler:
         content = _content(value)
         key = f"{content.folder}/" if value.is_dir else next(iter(content.files))
         return _reference(value, f"{store_url}/{key}", content.empty_dirs)
+
+    def findings(self, value: Data) -> tuple[Finding, ...]:
+        """Warn about data so large that uploading it takes long."""
+        return size_findings(value)
 
     def stage(self, value: Data, storage: Storage) -> bool:
         """Make sure that the content lies in the store; tell whether this call uploaded it.

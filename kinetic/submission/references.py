@@ -64,10 +64,7 @@ class References:
             ids=tuple(reference.id for reference in maker.made),
             local_paths=maker.local_paths(),
             matches=maker.matches,
-            findings=tuple(
-                Finding(code="container_became_plain", severity=Severity.WARNING, message=note)
-                for note in replaced.notes
-            ),
+            findings=(*maker.findings(), *(_became_plain(note) for note in replaced.notes)),
         )
 
 
@@ -104,5 +101,12 @@ class _Maker:
         found = (handler.local_path(value) for handler, value in self.data.values())
         return tuple(path for path in found if path is not None)
 
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for handler, value in self.data.values() for finding in handler.findings(value))
+
     def _kind_of(self, value: Any) -> ReferenceType | None:
         return next((kind for kind in self._kinds if isinstance(value, kind.python_type)), None)
+
+
+def _became_plain(note: str) -> Finding:
+    return Finding(code="container_became_plain", severity=Severity.WARNING, message=note)

@@ -1,11 +1,12 @@
 """Reference types: objects that stay behind while a reference to their content travels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import attrs
 
+from kinetic_core.findings import Finding
 from kinetic_core.plugin.context import DriverContext
 from kinetic_core.plugin.fields import is_text
 from kinetic_core.plugin.storage import Storage
@@ -26,6 +27,9 @@ class ReferenceHandler(Protocol):
             store_url: The store in which `stage` will put the content; `None` names it by content alone
                 (`cache:<sha256>`).
         """
+
+    def findings(self, value: Any) -> Sequence[Finding]:
+        """Say what the user should know before the content is uploaded, such as its size."""
 
     def stage(self, value: Any, storage: Storage) -> bool:
         """Make sure that the content lies in the store; tell whether this call uploaded it."""
