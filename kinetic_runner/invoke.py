@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinetic_runner.image import image_path
-from kinetic_runner.travel import stand_in, text_of
+from kinetic_runner.travel import text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,8 @@ class Outcome:
 
     value: Any = None
     error: BaseException | None = None
+    said: str = ""
+    """What to say of an error that must not be raised at the client: it would end it."""
     traceback: str | None = None
     """Formatted, without the runner's own frames."""
 
@@ -51,7 +53,7 @@ def invoke(
     except SystemExit as error:
         if error.code is None or error.code == 0:
             return Outcome()
-        return _replaced(error, f"function called sys.exit({text_of(repr, error.code)})")
+        return failure(error, said=f"function called sys.exit({text_of(repr, error.code)})")
     except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
         # Some exceptions take no note: a frozen dataclass, one with an attribute of its own by that name.
         with suppress(Exception):
@@ -59,19 +61,17 @@ def invoke(
                 error.add_note(hint)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
-        return _replaced(error, f"function raised {type(error).__name__}: {text_of(str, error)}")
+        return failure(error, said=f"function raised {type(error).__name__}: {text_of(str, error)}")
 
 
-def failure(error: BaseException) -> Outcome:
-    """Return the outcome for an exception; one that would end the client is replaced by words for it."""
-    if not isinstance(error, Exception):
-        return _replaced(error, "")
-    return Outcome(error=error, traceback=_format(error))
+def failure(error: BaseException, *, said: str = "") -> Outcome:
+    """Return the outcome for an exception.
 
-
-def _replaced(error: BaseException, text: str) -> Outcome:
-    traceback = _format(error)
-    return Outcome(error=stand_in(error, traceback, text=text), traceback=traceback)
+    Args:
+        error: What was raised.
+        said: What to say of it, where its own text does not do.
+    """
+    return Outcome(error=error, said=said, traceback=_format(error))
 
 
 def _settled(value: Any) -> Any:
@@ -87,10 +87,10 @@ def _settled(value: Any) -> Any:
 
 
 def _format(error: BaseException) -> str:
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
-        frames = frames.tb_next
     try:
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
+            frames = frames.tb_next
         shown = error.with_traceback(frames) if frames is not None else error
         return "".join(traceback.format_exception(shown))
     except BaseException as broken:  # noqa: BLE001 - an exception's own text may fail in any way

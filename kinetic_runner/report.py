@@ -10,7 +10,7 @@ from kinetic_runner.delivery import Destination
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.invoke import Outcome, failure
 from kinetic_runner.log import Log
-from kinetic_runner.travel import HomePickler, portable, shortened_repr, text_of, try_loading
+from kinetic_runner.travel import HomePickler, portable, shortened_repr, stand_in, text_of, try_loading
 
 SERIALIZATION: Final = "result serialization"
 UPLOAD: Final = "result upload"
@@ -34,7 +34,6 @@ class Report:
         self._host_index = host_index
         self._log = log
         self.phase = SERIALIZATION
-        self.published = False
 
     def write(self, outcome: Outcome, phase: str, names: FileNames, *, terminated: bool = False) -> Outcome:
         """Write the record of an outcome.
@@ -56,7 +55,6 @@ class Report:
             outcome = self._serialize(part, outcome, phase, names, terminated=terminated)
             self.phase = UPLOAD
             self._destination.publish(part, self._log)
-            self.published = True
         finally:
             part.unlink(missing_ok=True)
         return outcome
@@ -74,7 +72,7 @@ class Report:
                 self._dump(part, record, names)
                 return failed
             return outcome
-        self._dump(part, self._record(outcome, phase, names, terminated=terminated), names)
+        self._dump(part, self._record(outcome, phase, names, terminated=terminated), names, said=outcome.said)
         return outcome
 
     def _record(self, outcome: Outcome, phase: str, names: FileNames, **more: Any) -> Result:
@@ -91,13 +89,17 @@ class Report:
         )
 
     def _exception(self, outcome: Outcome, traceback: str | None, names: FileNames) -> BaseException | None:
-        if outcome.error is None or self._form == "json":
+        if outcome.error is None:
+            return None
+        if self._form == "json":
             return outcome.error
+        if not isinstance(outcome.error, Exception):
+            return stand_in(outcome.error, traceback, text=outcome.said)
         return portable(outcome.error, traceback, names)
 
-    def _dump(self, part: Path, record: Result, names: FileNames, *, tried: bool = False) -> None:
+    def _dump(self, part: Path, record: Result, names: FileNames, *, tried: bool = False, said: str = "") -> None:
         if self._form == "json":
-            part.write_text(_as_json(record), encoding="utf-8")
+            part.write_text(_as_json(record, said), encoding="utf-8")
             return
         with part.open("wb") as stream:
             HomePickler(stream, names).dump(record.to_dict())
@@ -107,14 +109,14 @@ class Report:
                 try_loading(stream)
 
 
-def _as_json(record: Result) -> str:
+def _as_json(record: Result, said: str) -> str:
     raw = record.to_dict()
     error = record.exception
     if error is not None:
         raw["exception"] = {
             "type": type(error).__qualname__,
             "module": type(error).__module__,
-            "message": text_of(str, error),
+            "message": said or text_of(str, error),
         }
     problem = json_problem(record.result, "the result")
     if problem is not None:

@@ -82,6 +82,8 @@ def portable(error: BaseException, traceback: str | None, names: FileNames) -> B
         HomePickler(stream, names).dump(error)
         stream.seek(0)
         rebuilt = try_loading(stream)
+        # An exception without a text would raise its own trouble wherever the client shows or logs it.
+        str(rebuilt), repr(rebuilt)
     except BaseException:  # noqa: BLE001 - pickling and rebuilding run the user's code
         return stand_in(error, traceback)
     return error if type(rebuilt).__qualname__ == type(error).__qualname__ else stand_in(error, traceback)
