@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetic_runner.fetch import open_url
+from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
 from kinetic_runner.retry import retried
 from kinetic_runner.uris import base_name, local_path
@@ -44,7 +45,9 @@ class Destination:
         Raises:
             Exception: The store refuses, or is down for good.
         """
-        retried(f"upload of {self.uri}", lambda: self._publish(part), log=log)
+        # Drivers import some things only when they write.
+        with image_path():
+            retried(f"upload of {self.uri}", lambda: self._publish(part), log=log)
 
     def _publish(self, part: Path) -> None:
         if self._local is not None:

@@ -87,6 +87,9 @@ def _settled(value: Any) -> Any:
 
 
 def _format(error: BaseException) -> str:
+    with image_path():
+        # What `traceback` imports for some lines only; a project's file of that name must not spoil it.
+        import unicodedata  # noqa: F401
     try:
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:

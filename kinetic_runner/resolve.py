@@ -12,6 +12,7 @@ from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
 from kinetic_runner.copying import copy_file, copy_tree
 from kinetic_runner.fetch import download, open_url
+from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.retry import retried
@@ -110,7 +111,9 @@ class Resolver:
         missing = {_key(one): one for one in references if _key(one) not in self._paths}
         first = len(self._paths)
         calls = [partial(self._fetch, one, number) for number, one in enumerate(missing.values(), first)]
-        self._paths.update(zip(missing, side_by_side(calls), strict=True))
+        # Drivers are imported at their first use, and some import more at every use.
+        with image_path():
+            self._paths.update(zip(missing, side_by_side(calls), strict=True))
 
     def _fetch(self, reference: Reference, number: int) -> Path:
         if reference.mount_path is None:
