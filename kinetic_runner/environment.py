@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,7 +102,8 @@ class WorkingDirLink:
         if not self._path.is_absolute() or os.path.lexists(self._path):
             return
         try:
-            for parent in reversed(list(_absent(self._path.parents))):
+            absent = takewhile(lambda parent: not os.path.lexists(parent), self._path.parents)
+            for parent in reversed(list(absent)):
                 parent.mkdir()
                 self._made.append(parent)
             self._path.symlink_to(self._workspace, target_is_directory=True)
@@ -120,13 +122,6 @@ class WorkingDirLink:
             except OSError:
                 break
         self._made.clear()
-
-
-def _absent(parents: Iterable[Path]) -> Iterable[Path]:
-    for parent in parents:
-        if os.path.lexists(parent):
-            return
-        yield parent
 
 
 def _inside(workspace: Path, rel: str) -> Path | None:

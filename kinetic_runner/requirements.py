@@ -1,6 +1,7 @@
 """Installing the job's own dependencies, where it brought a list of them."""
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ def install(requirements: Path, *, environ: Mapping[str, str], log: Log) -> bool
         Whether anything was installed.
 
     Raises:
-        RuntimeError: The installer failed; the message ends with what it said.
+        RuntimeError: The image has no installer, or it failed; then the message ends with what it said.
     """
     if not _has_any(requirements):
         log.say("requirements are empty, nothing to install")
@@ -54,4 +55,6 @@ def _installer(environ: Mapping[str, str]) -> Sequence[str]:
         uv = os.path.join(folder, "uv")
         if folder and os.access(uv, os.X_OK):
             return [uv, "pip", "install", "--python", sys.executable]
+    if importlib.util.find_spec("pip") is None:
+        raise RuntimeError("the requirements cannot be installed: this image has neither uv nor pip")
     return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]

@@ -208,6 +208,13 @@ class Chained:
         return Partial(), (1,)
 
 
+class Mapped:
+    """Is made into a dict."""
+
+    def __reduce__(self) -> Any:
+        return dict, (Anything(),)
+
+
 class Partial:
     def __call__(self, *_: Any) -> Any:
         raise AssertionError
@@ -233,7 +240,7 @@ def everything() -> dict[str, Any]:
     return {
         **HEAD,
         "func": script("def f():\n    return f\n")["f"],
-        "objects": [Anything(), Keyworded(), {Anything(): 1}, {1, 2}, Path("/x"), Chained()],
+        "objects": [Anything(), Keyworded(), {Anything(): 1}, {1, 2}, Path("/x"), Chained(), Mapped()],
     }
 
 

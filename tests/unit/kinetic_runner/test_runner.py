@@ -129,6 +129,24 @@ def test_requirements_are_installed_by_uv_or_pip(
         assert record_of(bench)["phase"] == "requirements install"
 
 
+def test_other_versions_are_told_once(bench: Bench, journal: Journal) -> None:
+    bench.define("def f():\n    return 1")
+    bench.payload = {"client_fingerprint": {"python": "3.99.1"}, **bench.payload}
+    assert run_here(bench, journal) == 0
+    assert journal.text_of_all.count("client Python 3.99.1") == 1
+
+
+def test_an_image_without_any_installer_is_told(
+    bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pip" else pytest.fail(name))
+    bench.folder.joinpath("requirements.txt").write_text("numpy\n")
+    bench.define("def f():\n    return 1")
+    assert run_here(bench, journal, "--requirements", bench.uri("requirements.txt")) == 1
+    assert "neither uv nor pip" in str(record_of(bench)["exception"])
+
+
 def test_versions_that_differ_and_lost_subclasses_are_warnings(bench: Bench, journal: Journal) -> None:
     class Strict(list[Any]):
         def __init__(self, one: Any, two: Any) -> None:
