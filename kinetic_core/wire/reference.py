@@ -57,7 +57,8 @@ def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference
     """
     if type(value) is not dict or value.get(MARKER) is not True or not isinstance(value.get("uri"), str):
         return None
-    if known_ids is not None and value.get(ID_KEY) not in known_ids:
+    own_id = value.get(ID_KEY, "")
+    if known_ids is not None and not (isinstance(own_id, str) and own_id in known_ids):
         return None
     mount_path = value.get("mount_path")
     return Reference(
@@ -66,7 +67,7 @@ def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference
         mount_path=mount_path if isinstance(mount_path, str) else None,
         fuse=bool(value.get("fuse")),
         hf_trust_remote_code=bool(value.get("hf_trust_remote_code")),
-        id=str(value.get(ID_KEY, "")),
+        id=str(own_id),
         empty_dirs=_texts(value.get(EMPTY_DIRS_KEY)),
     )
 

@@ -1,4 +1,7 @@
+import builtins
 import getpass
+import io
+import os
 import pwd
 from pathlib import Path
 
@@ -190,3 +193,18 @@ def test_an_override_that_may_not_be_looked_at_is_refused_like_a_missing_one(tmp
         with pytest.raises(PackagingError, match="no existing directory"):
             find_root(cell["f"], here)
         (folder / "closed").chmod(0o700)
+
+
+def test_the_root_is_found_without_reading_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grow(tmp_path, {"proj/pyproject.toml": "", "proj/pkg/__init__.py": "", "proj/pkg/.git": "gitdir: elsewhere"})
+    train = load(tmp_path / "proj/pkg/train.py").train
+    here = surroundings(environ={"KINETIC_PACKAGE_ROOT": ""}, home=tmp_path, cwd=tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was read")
+
+    with monkeypatch.context() as patched:
+        for module, name in ((builtins, "open"), (io, "open"), (os, "open"), (os, "scandir"), (os, "listdir")):
+            patched.setattr(module, name, refuse)
+        root = find_root(train, here)
+    assert root.path == tmp_path / "proj"

@@ -15,7 +15,7 @@ from kinetic_core.packaging.rules import (
     data_rules,
     default_rules,
 )
-from tests.unit.kinetic_core.packaging.trees import globs
+from tests.unit.kinetic_core.packaging.trees import globs, grow, names
 
 SPECIFIED_DEFAULTS = [
     ".venv",
@@ -191,3 +191,11 @@ def test_data_outside_the_root_is_named_by_its_absolute_path(tmp_path: Path) -> 
 
 def test_data_that_is_the_root_or_holds_it_excludes_nothing(tmp_path: Path) -> None:
     assert data_rules(tmp_path / "root", [tmp_path / "root", tmp_path]) == ()
+
+
+def test_a_root_below_directories_of_excluded_names_ships_whole(tmp_path: Path) -> None:
+    root = grow(
+        tmp_path / "venv/.tox/node_modules/data/proj", {"train.py": "", "sub/x.txt": "", "data/x": "", "venv": ""}
+    )
+    rules = [*builtin_rules({}), *data_rules(root, [root.parent / "other", root / "data"]), ExcludeRule(pattern="tox")]
+    assert names(root, RuleSet.compile(rules)) == ["sub/x.txt", "train.py"]
