@@ -10,7 +10,7 @@ import attrs
 from kinetic._version import __version__
 from kinetic.jobs.connection import Connection
 from kinetic.submission.references import References
-from kinetic_core.errors import ConfigError
+from kinetic_core.errors import ConfigError, PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
@@ -25,7 +25,7 @@ from kinetic_core.packaging.modules import first_party_modules
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
 from kinetic_core.packaging.scan import Scan, scan
-from kinetic_core.plugin import BackendDriver, Reference, ReferenceHandler, Storage
+from kinetic_core.plugin import BackendDriver, Reference, ReferenceHandler, Serializer, Storage
 from kinetic_core.wire import names
 from kinetic_core.wire.digest import sha256_of_file
 from kinetic_core.wire.plan import Plan
@@ -129,7 +129,13 @@ class _Preparation:
             *data_rules(root.path, references.local_paths),
             *ignored,
         )
-        return scan(root.path, RuleSet.compile(rules), avoid=(self.directory,)), findings
+        return scan(root.path, RuleSet.compile(rules), avoid=self._own_output()), findings
+
+    def _own_output(self) -> tuple[Path, ...]:
+        """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
+        artifacts = {names.CONTEXT_FILE, names.PAYLOAD_FILE, self._payload_name()}
+        others = {path.name for path in self.directory.iterdir()} - artifacts - {names.REQUIREMENTS_FILE}
+        return tuple(self.directory / name for name in sorted(artifacts)) if others else (self.directory,)
 
     def _output_dir(self) -> str:
         if self.request.options.output_dir is not None:
@@ -154,9 +160,14 @@ class _Preparation:
             plan=plan,
             kinetic_version=__version__,
         )
-        serializer = self.connection.host.serializer(self.request.options.serialization)
-        target = self._target(f"payload{serializer.suffix}")
-        return serializer.write(call, target, first_party=first_party, own_packages=own)
+        target = self._target(self._payload_name())
+        return self._serializer().write(call, target, first_party=first_party, own_packages=own)
+
+    def _serializer(self) -> Serializer:
+        return self.connection.host.serializer(self.request.options.serialization)
+
+    def _payload_name(self) -> str:
+        return f"payload{self._serializer().suffix}"
 
     def _archive(self, scanned: Scan, plan: Plan) -> Written:
         return write_archive(scanned, plan, self._target(names.CONTEXT_FILE))
@@ -164,6 +175,11 @@ class _Preparation:
     def _requirements(self, dependencies: Dependencies) -> Artifact | None:
         if self.request.options.container_image != "prebuilt" or dependencies.requirements is None:
             return None
+        own = dependencies.path
+        if own is not None and own.name == names.REQUIREMENTS_FILE and own.parent.samefile(self.directory):
+            raise PackagingError(
+                f"{own} is the project's own, and packaging would write over it; choose another directory"
+            )
         target = self._target(names.REQUIREMENTS_FILE)
         target.write_text(dependencies.requirements, encoding="utf-8")
         return Artifact(path=target, size_bytes=target.stat().st_size, sha256=sha256_of_file(target))

@@ -188,3 +188,25 @@ def test_temporary_directories_are_private_and_gone_afterwards(project: Travelli
     """).said
     assert said == [2, stat.S_IRWXU, True]
     assert list(project.temp.iterdir()) == []
+
+
+def test_artifacts_written_among_the_projects_own_files_hide_none_and_replace_none(project: TravellingProject) -> None:
+    project.write("job.py", "def f(): pass\n")
+    project.write("out/kept.txt", "")
+    project.write("out/requirements.txt", "numpy\n")
+    said = project.run("""
+        import json, pathlib, kinetic, job
+        kept = [[entry.name for entry in kinetic.package(job.f, (), directory="out").manifest.entries] for _ in "ab"]
+        fresh = [[entry.name for entry in kinetic.package(job.f, (), directory="new").manifest.entries] for _ in "ab"]
+        pathlib.Path("requirements.txt").write_text("numpy  # mine")
+        try:
+            kinetic.package(job.f, (), directory=".", container_image="prebuilt")
+        except ValueError as error:
+            refusal = str(error)
+        print(json.dumps([kept, fresh[0] == fresh[1], refusal, pathlib.Path("requirements.txt").read_text()]))
+    """).said
+    ours = [".kinetic/plan.json", "job.py", "out/kept.txt", "out/requirements.txt", "pyproject.toml"]
+    assert said[0] == [ours, ours]
+    assert said[1] is True
+    assert "would write over it" in said[2]
+    assert said[3] == "numpy  # mine"
