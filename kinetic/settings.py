@@ -145,6 +145,12 @@ def variable(environ: Mapping[str, str], name: str) -> str | None:
     return environ.get(name, "").strip() or None
 
 
+def accepted_formats(surroundings: Surroundings) -> tuple[str, ...] | None:
+    """Return the serialization formats that this client opens of others; `None` where it does not say."""
+    said = variable(surroundings.environ, names.ENV_ALLOWED_SERIALIZATION)
+    return None if said is None else _names(said) or None
+
+
 def in_pod(environ: Mapping[str, str]) -> bool:
     """Tell whether this process is a job's: then a call of a decorated function runs inline.
 

@@ -26,12 +26,14 @@ def attach(job_id: str, *, storage: str | None = None) -> JobHandle[Any]:
     surroundings = settings.surroundings()
     connection = connect(surroundings)
     url = storage or _store_url(connection, surroundings)
-    return JobHandle(read_job(connection.storage(url), job_id), connection)
+    accepted = settings.accepted_formats(surroundings)
+    return JobHandle(read_job(connection.storage(url), job_id), connection, accepted=accepted)
 
 
 def list_jobs() -> list[JobHandle[Any]]:
     """Return handles of this user's live jobs, on every backend that can be opened, the oldest first."""
-    connection = connect(settings.surroundings())
+    surroundings = settings.surroundings()
+    connection, accepted = connect(surroundings), settings.accepted_formats(surroundings)
     found = []
     for name in sorted(connection.host.backends()):
         try:
@@ -43,7 +45,7 @@ def list_jobs() -> list[JobHandle[Any]]:
                 continue
             try:
                 raw = json.loads(connection.storage(ref.details["job_url"]).get_bytes("handle.json"))
-                found.append(JobHandle[Any](JobRecord.from_json(raw), connection))
+                found.append(JobHandle[Any](JobRecord.from_json(raw), connection, accepted=accepted))
             except (KineticError, ValueError):
                 continue
     return sorted(found, key=lambda handle: (handle.created_at, handle.job_id))

@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -24,10 +24,17 @@ LOG_GRACE_S = 5.0
 class JobHandle(Generic[R_co]):
     """A job that was submitted. Any number of handles, in any process, may stand for one job."""
 
-    def __init__(self, record: JobRecord, connection: Connection) -> None:
-        """Use `kinetic.attach` or `from_dict` rather than this."""
+    def __init__(self, record: JobRecord, connection: Connection, *, accepted: Collection[str] | None = None) -> None:
+        """Use `kinetic.attach` or `from_dict` rather than this.
+
+        Args:
+            record: The job.
+            connection: To plugins, stores and backends.
+            accepted: Formats in which a result is opened, for a record that came from elsewhere; `None` for any.
+        """
         self._record = record
         self._connection = connection
+        self._accepted = accepted
         self._observed: set[tuple[str, object]] = set()
 
     @property
@@ -71,7 +78,9 @@ class JobHandle(Generic[R_co]):
         Raises:
             ResultUnavailableError: A key is missing.
         """
-        return JobHandle(JobRecord.from_json(raw), connect(settings.surroundings()))
+        surroundings = settings.surroundings()
+        accepted = settings.accepted_formats(surroundings)
+        return JobHandle(JobRecord.from_json(raw), connect(surroundings), accepted=accepted)
 
     def status(self) -> JobStatus:
         """Return how the job stands now."""
@@ -169,8 +178,14 @@ class JobHandle(Generic[R_co]):
     def _reader(self) -> Callable[[Path], Result]:
         suffix = PurePosixPath(self._record.result_file).suffix
         for serializer in self._connection.host.serializers().values():
-            if serializer.suffix == suffix:
-                return serializer.read
+            if serializer.suffix != suffix:
+                continue
+            if self._accepted is not None and serializer.name not in self._accepted:
+                raise ResultUnavailableError(
+                    f"Serialization format {serializer.name!r} not allowed. Allowed formats: {sorted(self._accepted)!r}"
+                    f" (KINETIC_ALLOWED_SERIALIZATION here; {self.job_id} says that its result is in the other)"
+                )
+            return serializer.read
         raise ResultUnavailableError(
             f"no installed plugin reads the result {self._record.result_file} of {self.job_id};"
             " install the one that wrote it"

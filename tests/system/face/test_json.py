@@ -88,6 +88,34 @@ def test_a_pickle_that_somebody_put_into_the_store_is_never_opened(project: Proj
     assert not list(project.base.rglob("pwned"))
 
 
+def test_a_client_that_opens_json_alone_opens_no_pickle_whatever_a_stored_handle_says(project: Project) -> None:
+    project.write("job.py", PLAIN)
+    ended = project.run(
+        """
+        import json, pathlib, pickle, sys, job, kinetic
+        class Evil:
+            def __reduce__(self):
+                return pathlib.Path("pwned").touch, ()
+        handle = job.plain.run_async(1)
+        handle.wait()
+        folder = pathlib.Path(handle.storage.removeprefix("file://"), handle.job_id)
+        (folder / "result.pkl").write_bytes(pickle.dumps({"success": True, "result": Evil()}))
+        raw = handle.to_dict() | {"result": "result.pkl"}
+        (folder / "handle.json").write_text(json.dumps(raw))
+        for attached in (kinetic.attach(handle.job_id), kinetic.JobHandle.from_dict(raw)):
+            try:
+                attached.result()
+            except kinetic.ResultUnavailableError as error:
+                print("said", error)
+        print("value", handle.result()["a"])
+        """,
+        environ={"KINETIC_ALLOWED_SERIALIZATION": "json"},
+    )
+    assert ended.out.count("Serialization format 'pickle' not allowed. Allowed formats: ['json']") == 2
+    assert "value 1" in ended.out
+    assert not list(project.base.rglob("pwned"))
+
+
 def test_a_function_of_the_main_script_is_found_by_its_file(project: Project) -> None:
     script = project.write(
         "main.py",
