@@ -1,34 +1,18 @@
 """What tests of the runner's parts need: a log to look at, and a process that is put back."""
 
-import io
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import fsspec
 import pytest
 
-from kinetic_runner.log import Log
-
-
-class Journal(Log):
-    """A log that remembers its lines."""
-
-    def __init__(self) -> None:
-        self.stream = io.StringIO()
-        super().__init__(self.stream)
-
-    @property
-    def text_of_all(self) -> str:
-        """Return everything that was written."""
-        return self.stream.getvalue()
-
-    @property
-    def warnings(self) -> list[str]:
-        """Return the warnings, without their prefix."""
-        prefix = "kinetic: warning: "
-        return [line[len(prefix) :] for line in self.text_of_all.splitlines() if line.startswith(prefix)]
+from tests.system.runner.artifacts import Bench
+from tests.unit.kinetic_runner.box import Box
+from tests.unit.kinetic_runner.journal import Journal
 
 
 @pytest.fixture
@@ -53,3 +37,28 @@ def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) and "kinetic-" in str(sys.modules[name].__file__):
             del sys.modules[name]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Return a bench whose runs keep their private directories in the test's folder."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return Bench(folder=folder)
+
+
+@pytest.fixture
+def memory() -> Iterator[Any]:
+    """Return an empty store in memory."""
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+    yield system
+    system.store.clear()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Box:
+    """Return an empty box."""
+    return Box(tmp_path)

@@ -22,7 +22,7 @@ from kinetic_runner.retry import is_transient, retried
 from kinetic_runner.scratch import make_scratch
 from kinetic_runner.streams import unbuffer
 from kinetic_runner.uris import base_name, local_path
-from tests.unit.kinetic_runner.conftest import Journal
+from tests.unit.kinetic_runner.journal import Journal
 
 NEEDED = ["--context", "c", "--payload", "p", "--result", "r"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kinetic_runner import children, leftovers, sources
-from tests.unit.kinetic_runner.conftest import Journal
+from tests.unit.kinetic_runner.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("own_process")
 

@@ -9,7 +9,7 @@ import pytest
 from kinetic_core.wire.plan import Plan
 from kinetic_runner import environment
 from kinetic_runner.environment import WorkingDirLink
-from tests.unit.kinetic_runner.conftest import Journal
+from tests.unit.kinetic_runner.journal import Journal
 
 
 @pytest.fixture
