@@ -88,6 +88,31 @@ def test_a_pickle_that_somebody_put_into_the_store_is_never_opened(project: Proj
     assert not list(project.base.rglob("pwned"))
 
 
+def test_a_format_that_is_not_allowed_is_refused_before_anything_is_uploaded(project: Project) -> None:
+    project.write("job.py", PLAIN)
+    ended = project.run(
+        """
+        import job, kinetic
+        @kinetic.run(allowed_serialization=["json"])
+        def f():
+            return 1
+        other = f.options(serialization="json", allowed_serialization=["pickle"])
+        for call in (f, other, f.options(serialization="xml")):
+            try:
+                call()
+            except ValueError as error:
+                print(error)
+        """,
+        environ={"KINETIC_ALLOWED_SERIALIZATION": "xml"},
+    )
+    first, second, third = ended.out.splitlines()
+    assert first == "Serialization format 'pickle' not allowed. Allowed formats: ['json']"
+    assert second == "Serialization format 'json' not allowed. Allowed formats: ['pickle']"
+    assert "'xml'" in third
+    assert "json, pickle" in third
+    assert not project.store.exists()
+
+
 def test_a_client_that_opens_json_alone_opens_no_pickle_whatever_a_stored_handle_says(project: Project) -> None:
     project.write("job.py", PLAIN)
     ended = project.run(

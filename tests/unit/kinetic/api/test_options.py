@@ -16,6 +16,24 @@ def test_the_typed_keywords_are_the_options() -> None:
     assert sorted(RunKeywords.__annotations__) == sorted(field.name for field in attrs.fields(RunOptions))
 
 
+def test_the_defaults_are_those_of_the_contract() -> None:
+    said = {
+        "accelerator": "tpu-v5e-1",
+        "capture_env_vars": (),
+        "secrets": (),
+        "volumes": {},
+        "file_mounts": {},
+        "ignore": (),
+        "spot": False,
+        "retries": 0,
+        "serialization": "pickle",
+        "debug": False,
+        "labels": {},
+    }
+    # What is None here is filled in from environment, profile or default when the call is made.
+    assert attrs.asdict(RunOptions()) == dict.fromkeys(RunKeywords.__annotations__) | said
+
+
 def test_an_unknown_keyword_suggests_the_nearest() -> None:
     with pytest.raises(TypeError, match="no keyword 'acelerator'; did you mean 'accelerator'"):
         change_options(RunOptions(), {"acelerator": "cpu"})
