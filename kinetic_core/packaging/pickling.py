@@ -219,6 +219,8 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
     def _choose(self, kind: type) -> Callable[[Any], Any] | None:
         if issubclass(kind, type):
             return self._reduce_class
+        if issubclass(kind, ModuleType):
+            return self._reduce_special_module
         if issubclass(kind, self._references):
             return _stop
         return None
@@ -295,6 +297,14 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             ahead=("__getattr__", standin_getattr(module)),
         )
         return cloudpickle.dynamic_subimport, (name, base), state
+
+    def _reduce_special_module(self, module: ModuleType) -> Any:
+        # Its class may do anything, such as load it late; only an import makes that again.
+        name = ModuleType.__getattribute__(module, "__name__")
+        if sys.modules.get(name) is not module:
+            return NotImplemented
+        self._by_reference(name)
+        return cloudpickle.subimport, (name,)
 
     def _reduce_type_variable(self, variable: TypeVar) -> Any:
         if self._is_first_party(variable):

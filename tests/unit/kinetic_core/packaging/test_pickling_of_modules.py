@@ -1,8 +1,29 @@
 """Modules of the project that a function refers to as objects."""
 
+import importlib.util
+import sys
 from typing import Any
 
+import pytest
+
 from tests.unit.kinetic_core.packaging.projects import HELPERS, Project
+
+LATE = """
+    import sys, types
+
+    class Late(types.ModuleType):
+        def __getattr__(self, name):
+            if name == "made_late":
+                return VALUE + 1
+            raise AttributeError(name)
+
+    VALUE = 1
+
+    def tell():
+        return VALUE
+
+    sys.modules[__name__].__class__ = Late
+"""
 
 
 def test_a_module_object_neither_drags_its_other_globals_along_nor_fails_on_them(project: Project) -> None:
@@ -126,3 +147,32 @@ def test_what_an_import_sets_is_the_pods_own(project: Project) -> None:
     assert namespace["V"] == 1
     assert namespace["__spec__"] is namespace["__loader__"] is None
     assert project.payload.read_bytes().count(str(project.root / "pkg/__init__.py").encode()) == 1
+
+
+@pytest.mark.parametrize("folder", ["", "../foreign/"])
+def test_a_module_of_a_class_of_its_own_is_imported(
+    project: Project, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.syspath_prepend(project.root / folder)
+    project.write(
+        {
+            f"{folder}late.py": LATE,
+            "job.py": "import late\ndef f(): return late.VALUE, late.made_late, late.tell(), type(late).__name__",
+        }
+    )
+    project.package(project.load("job").f)
+    assert project.run_elsewhere(path=[project.root / folder]) == (1, 2, 1, "Late")
+    assert "No module named 'late'" in project.try_elsewhere().stderr
+
+
+def test_a_module_that_loads_late_is_not_loaded_to_be_packaged(project: Project) -> None:
+    project.write({"slow.py": "raise SystemExit('loaded')", "job.py": "import slow\ndef f(): return slow"})
+    spec = importlib.util.find_spec("slow")
+    assert spec is not None
+    assert spec.loader is not None
+    loader: Any = importlib.util.LazyLoader(spec.loader)
+    spec.loader = loader
+    sys.modules["slow"] = importlib.util.module_from_spec(spec)
+    loader.exec_module(sys.modules["slow"])
+    project.package(project.load("job").f)
+    assert project.payload.read_bytes().count(b"slow") > 0
