@@ -47,7 +47,7 @@ class _MetCodeError(Exception):
     """Everything before the first thing to import has been read."""
 
 
-class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_preview.py watches it
+class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_loading.py watches it
     stack: list[Any]
     metastack: list[list[Any]]
 
