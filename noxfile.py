@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 PYTHONS = ("3.11", "3.12", "3.13")
 # requirements/<lock>.txt holds the dependency group of that name and, unless None, the project's with these extras.
 LOCKS: dict[str, tuple[str, ...] | None] = {
+    "bench": (),
     "demo": ("cli",),
     "docs": ("cli",),
     "imports": ("cli",),
@@ -143,6 +144,13 @@ def demo(session: nox.Session) -> None:
     """Run the example project; `make demo` does the same without nox."""
     install(session, "demo")
     session.run("python", "examples/digits/run_demo.py")
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure side by side with the peers, print the table, fail on a broken budget; `-- --help` tells more."""
+    install(session, "bench")
+    session.run("python", "-m", "benchmarks", *session.posargs)
 
 
 @nox.session(default=False, venv_backend="none")

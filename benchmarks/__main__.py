@@ -1,0 +1,85 @@
+"""`python -m benchmarks`: measure, print tables, hold them against the budgets."""
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import page, table
+from benchmarks.budgets import Verdict, judge, read_budgets
+from benchmarks.contestants import ROOT
+from benchmarks.records import Measured, merged
+from benchmarks.suite import MEASURES
+from benchmarks.workshop import Workshop
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the measurements and return 1 when a budget is broken.
+
+    Args:
+        argv: Command line without the program's name; by default this process's.
+    """
+    asked = _parser().parse_args(argv)
+    if asked.render:
+        page.render()
+        return 0
+    shop = Workshop(
+        folder=asked.folder.resolve(),
+        rounds=asked.rounds,
+        patience=asked.patience,
+        with_peers=not asked.no_peers,
+        largest=asked.largest,
+    )
+    measured: list[Measured] = []
+    for name in asked.measures or MEASURES:
+        for one in MEASURES[name](shop):
+            measured.append(one)
+            _show(f"{one.key}: {one.title}", table.measured_table(one))
+            if asked.record:
+                machine, last = page.read_last()
+                page.write_last(machine | _machine(), merged(last, [one]))
+    judged = judge(read_budgets(), measured)
+    partly = [Verdict.UNMEASURED] if asked.measures else []
+    _show("budgets", table.budget_table(judged, left_out=partly))
+    if asked.record:
+        page.render()
+    broken = [one for one in judged if one.verdict is Verdict.BROKEN]
+    for lost in broken:
+        budget, value = lost.budget, table.number(lost.value or 0)
+        print(f"BROKEN: {budget.what}: {value} where {table.number(budget.limit)} is the limit", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser.add_argument("measures", nargs="*", metavar="MEASURE", help=f"by default all: {', '.join(MEASURES)}")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench", help="for trees, peers and output")
+    parser.add_argument("--rounds", type=int, default=5, help="that count, after one that does not")
+    parser.add_argument("--patience", type=int, default=3, help="how many times as many, where others were busy")
+    parser.add_argument("--largest", type=int, default=100_000, help="files of the largest tree of the growth")
+    parser.add_argument("--no-peers", action="store_true", help="install and measure no peers")
+    parser.add_argument("--record", action="store_true", help="write benchmarks/last.json and the documentation")
+    parser.add_argument("--render", action="store_true", help="only write the documentation anew")
+    return parser
+
+
+def _show(title: str, lines: Sequence[str]) -> None:
+    print("\n".join(["", title, *lines]), flush=True)
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "processors": os.cpu_count(),
+        "system": platform.system(),
+        "Python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+        "measured on": datetime.now(UTC).date().isoformat(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
