@@ -12,10 +12,8 @@ from kinetic_runner.environment import WorkingDirLink
 from kinetic_runner.fetch import Fetched
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.formats import format_of
-from kinetic_runner.hosts import host_index
 from kinetic_runner.invoke import Outcome
 from kinetic_runner.log import Log
-from kinetic_runner.scratch import make_scratch
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,23 +56,23 @@ class Job:
             self.log.caution(f"the private directory {self.scratch} cannot be removed: {error}")
 
 
-def begin(arguments: Arguments, environ: MutableMapping[str, str], log: Log) -> Job:
+def begin(arguments: Arguments, environ: MutableMapping[str, str], log: Log, *, host_index: int, scratch: Path) -> Job:
     """Return a job that has done nothing yet.
 
-    Raises:
-        OSError: No private directory can be made.
+    Args:
+        arguments: What to do.
+        environ: Of the process.
+        log: Told of every phase.
+        host_index: This host's.
+        scratch: A private directory, which is the job's from now on.
     """
-    index, warnings = host_index(environ)
-    for warning in warnings:
-        log.caution(warning)
-    scratch = make_scratch(environ)
     # Resolved, since a process that runs in it sees itself under that name.
     workspace = Path(arguments.workspace).resolve() if arguments.workspace else scratch / "workspace"
     return Job(
         arguments=arguments,
         environ=environ,
         log=log,
-        host_index=index,
+        host_index=host_index,
         scratch=scratch,
         workspace=workspace,
         names=FileNames(package_root="", workspace=workspace),

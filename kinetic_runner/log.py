@@ -30,7 +30,7 @@ class Log:
         self._write(text.rstrip("\n"))
 
     def _write(self, line: str) -> None:
-        # A log that is closed or full must not turn a finished job into a failed one.
-        with suppress(OSError, ValueError):
+        # A log that is closed, full or absent must not turn a finished job into a failed one.
+        with suppress(OSError, ValueError, AttributeError):
             self._stream.write(f"{line}\n")
             self._stream.flush()

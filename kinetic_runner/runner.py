@@ -4,16 +4,19 @@ import os
 import sys
 import traceback
 from collections.abc import MutableMapping, Sequence
+from pathlib import Path
 from typing import Final
 
-from kinetic_runner.arguments import parse
+from kinetic_runner.arguments import Arguments, parse
 from kinetic_runner.delivery import Destination
+from kinetic_runner.filenames import FileNames
 from kinetic_runner.formats import format_of
-from kinetic_runner.hosts import worker_result_uri
+from kinetic_runner.hosts import host_index, worker_result_uri
 from kinetic_runner.invoke import Outcome, failure
 from kinetic_runner.job import Job, begin
 from kinetic_runner.log import Log
 from kinetic_runner.report import Report
+from kinetic_runner.scratch import make_scratch
 from kinetic_runner.stages import PHASES
 from kinetic_runner.termination import Termination
 
@@ -38,19 +41,41 @@ def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> 
         SystemExit: The command line cannot be used (2), or asks for help (0).
     """
     arguments = parse(argv)
+    index, warnings = host_index(environ)
+    for warning in warnings:
+        log.caution(warning)
     try:
-        job = begin(arguments, environ, log)
-        uri = worker_result_uri(arguments.result, job.host_index)
-        report = Report(
-            Destination(uri, job.scratch), form=format_of(arguments.result), host_index=job.host_index, log=log
-        )
+        scratch = make_scratch(environ)
+    except OSError as error:
+        _report_early(arguments, index, error, log)
+        return FAILURE
+    job = begin(arguments, environ, log, host_index=index, scratch=scratch)
+    try:
+        report = _report(arguments, index, scratch, log)
     except Exception:  # noqa: BLE001 - there is nowhere to write a record to; the log is all that is left
         log.text(traceback.format_exc())
+        job.clean()
         return FAILURE
     try:
         return _Run(job, report).run()
     finally:
         job.clean()
+
+
+def _report(arguments: Arguments, index: int, scratch: Path, log: Log) -> Report:
+    destination = Destination(worker_result_uri(arguments.result, index), scratch)
+    return Report(destination, form=format_of(arguments.result), host_index=index, log=log)
+
+
+def _report_early(arguments: Arguments, index: int, error: OSError, log: Log) -> None:
+    """Record that there is no private directory; a local store has room for a part file of its own."""
+    outcome = failure(error)
+    log.text(outcome.traceback or "")
+    nowhere = FileNames(package_root="", workspace=Path(os.sep))
+    try:
+        _report(arguments, index, Path(), log).write(outcome, PHASES[0][0], nowhere)
+    except Exception:  # noqa: BLE001 - the log is all that is left
+        log.text(traceback.format_exc())
 
 
 class _Run:

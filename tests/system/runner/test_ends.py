@@ -1,6 +1,7 @@
 """Every way in which a function can end, and what the runner makes of it."""
 
 import signal
+import sys
 
 import pytest
 
@@ -183,6 +184,24 @@ def test_a_store_that_is_full_at_result_time_leaves_the_reason_in_the_log_and_no
     assert [path.name for path in bench.folder.iterdir() if "result" in path.name and path.name != "result.pkl"] == []
     assert ran.failure["phase"] == "result serialization"
     assert isinstance(ran.failure["exception"], OSError)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-", "> /dev/full 2> /dev/full"])
+def test_standard_streams_that_are_closed_or_full_from_the_start_lose_no_result(bench: Bench, closed: str) -> None:
+    bench.define(
+        "import os, subprocess, sys\n"
+        "def f():\n"
+        "    with open('own', 'w') as stream:\n"
+        "        assert stream.fileno() > 2\n"
+        "        subprocess.run([sys.executable, '-c', 'import os; os.write(1, b\"x\"); os.write(2, b\"x\")'])\n"
+        "    return os.stat('own').st_size\n"
+    )
+    python = bench.folder / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@" {closed}\n')
+    python.chmod(0o755)
+    ran = bench.run(python=str(python))
+    assert ran.record is not None
+    assert (ran.code, ran.record["result"]) == (0, 0)
 
 
 def test_a_result_whose_pickling_ends_the_process_softly_is_a_failure(bench: Bench) -> None:

@@ -277,13 +277,19 @@ def test_without_a_place_for_the_record_the_log_says_why(bench: Bench, journal: 
     assert "nosuch" in journal.text_of_all
 
 
-def test_without_a_private_directory_the_log_says_why(
+def test_without_a_private_directory_record_and_log_say_why(
     bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.define("def f():\n    return 1")
     monkeypatch.setenv("TMPDIR", str(bench.folder / "gone"))
     assert run_here(bench, journal) == 1
     assert "FileNotFoundError" in journal.text_of_all
+    record = bench.read("result.pkl")
+    assert record is not None
+    assert (record["success"], record["phase"]) == (False, "artifact download")
+    assert isinstance(record["exception"], FileNotFoundError)
+    assert run_here(bench, journal, "--result", "nosuch://x/result.pkl") == 1
+    assert "nosuch" in journal.text_of_all
 
 
 def test_a_private_directory_that_cannot_be_removed_is_a_warning(

@@ -31,7 +31,7 @@ def test_other_versions_matter_only_where_something_is_pickled(
     payload: str, told: bool, journal: Journal, tmp_path: Path
 ) -> None:
     arguments = Arguments(context="c", payload=payload, result="r", workspace=str(tmp_path))
-    job: Job = begin(arguments, {"TMPDIR": str(tmp_path)}, journal)
+    job: Job = begin(arguments, {}, journal, host_index=0, scratch=tmp_path)
     job.payload = {"client_fingerprint": {"python": "3.99.1"}}
     surround(job)
     surround(job)
