@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kinetic_core.errors import PackagingError, SerializationError
 from kinetic_core.packaging.call import global_label
-from kinetic_core.packaging.reach import closure_values, global_values, module_reads
+from kinetic_core.packaging.reach import closure_values, global_values, module_reads, namespace_of
 from kinetic_core.walk import find
 
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset)
@@ -67,7 +67,8 @@ def _inside(value: object, first_party: Mapping[str, ModuleType]) -> Iterator[tu
         case FunctionType() if _travels_by_value(value, first_party):
             yield from _captured_by(value)
             for module, name in module_reads(value, first_party):
-                yield global_label(module.__name__, name), vars(module)[name]
+                namespace = namespace_of(module)
+                yield global_label(namespace["__name__"], name), namespace[name]
         case type() if _travels_by_value(value, first_party):
             yield from (
                 (f"attribute {name!r} of class {value.__qualname__}", item) for name, item in vars(value).items()

@@ -7,9 +7,10 @@ import sysconfig
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from kinetic_core.model.request import Surroundings
+from kinetic_core.packaging.reach import namespace_of
 from kinetic_core.packaging.rules import ALWAYS_NAMES, DEFAULT_NAMES
 
 _INSTALLED_NAMES: Final = frozenset(("site-packages", "dist-packages"))
@@ -57,8 +58,7 @@ def first_party_modules(
 
 def _location(module: ModuleType) -> str | None:
     """Return the module's file, or the directory of a namespace package."""
-    # Around any __getattribute__: looking at a lazy module must not load it.
-    namespace: Mapping[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    namespace = namespace_of(module)
     file = namespace.get("__file__")
     if isinstance(file, str) and file:
         return None if file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)) else file

@@ -33,7 +33,7 @@ from kinetic_core.packaging.call import (
 from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.opcodes import exact_weights
-from kinetic_core.packaging.reach import module_reads
+from kinetic_core.packaging.reach import module_reads, namespace_of
 from kinetic_core.packaging.standin import standin_getattr
 from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
@@ -161,7 +161,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         self._latest: object = None
         self._opened: set[int] = set()
         self._first_party = first_party
-        self._module_of_globals = {id(vars(module)): module for module in first_party.values()}
+        self._module_of_globals = {id(namespace_of(module)): module for module in first_party.values()}
         self._own_packages = own_packages
         self._references = references
         self._by_value: set[str] = set()
@@ -300,7 +300,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def _reduce_special_module(self, module: ModuleType) -> Any:
         # Its class may do anything, such as load it late; only an import makes that again.
-        name = ModuleType.__getattribute__(module, "__name__")
+        name = namespace_of(module)["__name__"]
         if sys.modules.get(name) is not module:
             return NotImplemented
         self._by_reference(name)

@@ -38,13 +38,24 @@ def module_reads(function: FunctionType, first_party: Mapping[str, ModuleType]) 
     for name, attributes in _chains(function.__code__, frozenset(variables)):
         module = variables[name]
         for attribute in attributes:
-            if attribute not in vars(module):
+            namespace = namespace_of(module)
+            if attribute not in namespace:
                 break
             yield module, attribute
-            value = vars(module)[attribute]
+            value = namespace[attribute]
             if not _is_among(value, first_party):
                 break
             module = value
+
+
+def namespace_of(module: ModuleType) -> dict[str, Any]:
+    """Return what the module holds, around any `__getattribute__`: looking at a lazy module must not load it.
+
+    >>> namespace_of(dis)["__name__"]
+    'dis'
+    """
+    namespace: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    return namespace
 
 
 def code_inside(code: CodeType) -> Iterator[CodeType]:
@@ -80,7 +91,7 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _is_among(value: object, modules: Mapping[str, ModuleType]) -> bool:
-    return isinstance(value, ModuleType) and modules.get(value.__name__) is value
+    return isinstance(value, ModuleType) and modules.get(namespace_of(value)["__name__"]) is value
 
 
 def _chains(code: CodeType, names: frozenset[str]) -> Iterator[tuple[str, list[str]]]:
