@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from kinetic.cli.output import human_size
-from kinetic_core.model.package import ArchiveEntry
+from kinetic_core.model.entry import ArchiveEntry
 from kinetic_core.packaging.printable import printable
 
 SHOWN_PER_DIRECTORY: Final = 8

@@ -1,12 +1,14 @@
 """What packaging produced: artifacts on disk, and why they look as they do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from kinetic_core.findings import Finding
+from kinetic_core.model.entry import ArchiveEntry
+from kinetic_core.model.listing import ArchiveEntries
 from kinetic_core.wire.reference import Reference
 
 
@@ -25,17 +27,6 @@ class PackageRoot:
     entry: Path
     """The entry directory, absolute."""
     findings: tuple[Finding, ...] = ()
-
-
-@attrs.frozen(kw_only=True)
-class ArchiveEntry:
-    """One entry of the context archive."""
-
-    name: str
-    """`/`-separated, relative to the root; directories end in `/`."""
-    size_bytes: int
-    mode: int
-    """POSIX permission bits, for example 0o644."""
 
 
 @attrs.frozen(kw_only=True)
@@ -62,9 +53,17 @@ class Exclusion:
 class Manifest:
     """What is in the archive, what was skipped, and what rules kept out; each sorted by name."""
 
-    entries: tuple[ArchiveEntry, ...]
+    entries: Sequence[ArchiveEntry]
+    """Of a real archive, each is made when it is looked at: `names` costs much less."""
     skipped: tuple[SkippedEntry, ...] = ()
     exclusions: tuple[Exclusion, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the entries."""
+        if isinstance(self.entries, ArchiveEntries):
+            return self.entries.names
+        return [entry.name for entry in self.entries]
 
 
 @attrs.frozen(kw_only=True)

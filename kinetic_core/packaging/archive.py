@@ -1,37 +1,38 @@
 """The context archive: a deterministic ZIP of the scanned tree, with the plan at the reserved path."""
 
-import hashlib
 import os
 import stat
-import tempfile
-import zlib
+from bisect import insort
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final
 
 import attrs
 
-from kinetic_core.errors import PackagingError
 from kinetic_core.findings import Finding, Severity
-from kinetic_core.model.package import ArchiveEntry, Artifact, Manifest, SkippedEntry
-from kinetic_core.packaging.deflate import deflated, deflater, is_compressible
-from kinetic_core.packaging.printable import printable
-from kinetic_core.packaging.scan import Scan, ScanEntry, skip
-from kinetic_core.packaging.source import CHUNK_BYTES, Source, is_same
-from kinetic_core.packaging.zipformat import (
-    DEFLATED,
-    STORED,
-    Member,
-    central_header,
-    descriptor,
-    end_of_archive,
-    local_header,
-    needs_wide_sizes,
+from kinetic_core.model.listing import DEVICE, INODE, STATUS, ArchiveEntries, Listed
+from kinetic_core.model.package import Artifact, Manifest
+from kinetic_core.packaging.alignment import align
+from kinetic_core.packaging.deflate import Codec, find_codec
+from kinetic_core.packaging.output import Output
+from kinetic_core.packaging.packing import Packer
+from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.snapshot import (
+    EarlierArchive,
+    Snapshot,
+    distrust_racy,
+    is_whole,
+    maker,
+    marshalled,
 )
+from kinetic_core.packaging.workers import Workers
+from kinetic_core.packaging.writer import Writer
+from kinetic_core.packaging.zipformat import Moments
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.plan import Plan
 
 _PLAN_MODE: Final = stat.S_IFREG | 0o644
+_WORTH_A_THREAD_BYTES: Final = 64 << 20
 
 
 @attrs.frozen(kw_only=True)
@@ -43,10 +44,22 @@ class Written:
     """What it holds; what was skipped, also while scanning; what rules kept out."""
     findings: tuple[Finding, ...]
     """Of the writing alone; those of the scan are in the scan."""
+    snapshot: Snapshot
+    """For the next packaging of the same root."""
+    is_earlier: bool = False
+    """Whether nothing was written, because the earlier archive is what would have been: `artifact` is that one."""
 
 
-def write_archive(scan: Scan, plan: Plan, target: Path) -> Written:
-    """Write the context archive; the same tree and plan give the same bytes.
+def write_archive(
+    scan: Scan,
+    plan: Plan,
+    target: Path,
+    *,
+    codec: Codec | None = None,
+    earlier: Snapshot | None = None,
+    threads: int = 1,
+) -> Written:
+    """Write the context archive; the same tree, plan and codec give the same bytes, whatever is copied from before.
 
     It is written beside the target and moved into place; a failure leaves nothing behind. A file that cannot be read
     is skipped, one that changes while it is read is read once more and then ships as last read; each with a warning.
@@ -55,10 +68,15 @@ def write_archive(scan: Scan, plan: Plan, target: Path) -> Written:
         scan: What ships.
         plan: Written last, at the reserved path.
         target: Where the archive is to lie; never part of itself. Its directory exists.
+        codec: The fastest one installed, unless given.
+        earlier: Of an earlier packaging, perhaps of another state of the tree. What is unchanged since is copied;
+            when everything is, nothing is written. One that is damaged or gone is not used.
+        threads: How many may compress at once.
 
     Raises:
         PackagingError: The archive cannot be written.
 
+    >>> import tempfile
     >>> from kinetic_core.packaging.rules import RuleSet
     >>> from kinetic_core.packaging.scan import scan
     >>> root, out = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
@@ -67,207 +85,115 @@ def write_archive(scan: Scan, plan: Plan, target: Path) -> Written:
     >>> [entry.name for entry in written.manifest.entries]
     ['.kinetic/plan.json', 'train.py']
     """
-    target_identity = _identity_of(target)
-    with _Output(target) as output:
-        writer = _Writer(output=output)
-        for entry in scan.entries:
-            if (entry.stat.st_dev, entry.stat.st_ino) == target_identity:
-                continue
-            if entry.name.endswith("/"):
-                writer.add_directory(entry)
-            else:
-                writer.add_file(entry)
-        writer.add_bytes(PLAN_PATH, plan.to_bytes())
-        artifact = writer.close()
-    skipped = sorted([*scan.skipped, *writer.skipped], key=lambda entry: entry.name)
-    manifest = Manifest(
-        entries=tuple(sorted(writer.entries, key=lambda entry: entry.name)),
-        skipped=tuple(skipped),
-        exclusions=scan.exclusions,
+    packaging = _Packaging(
+        scan=scan,
+        rows=_without(target, scan.listing),
+        plan=plan.to_bytes(),
+        target=target,
+        codec=codec or find_codec(),
+        threads=threads,
     )
-    return Written(artifact=artifact, manifest=manifest, findings=tuple(writer.findings))
+    if earlier is None or earlier.made_by != packaging.made_by:
+        return packaging.write(None)
+    return packaging.write_after(earlier)
 
 
-def _identity_of(path: Path) -> tuple[int, int] | None:
+def _without(target: Path, rows: tuple[Listed, ...]) -> tuple[Listed, ...]:
     try:
-        status = path.stat()
+        status = target.stat()
     except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return rows
+    identity = status.st_dev, status.st_ino
+    if not any(row[STATUS][INODE] == identity[1] for row in rows):
+        return rows
+    return tuple(row for row in rows if (row[STATUS][DEVICE], row[STATUS][INODE]) != identity)
 
 
-class _Output:
-    """A file beside the target that takes its place at the end; hashed on the way, and able to take back its tail."""
+@attrs.frozen(kw_only=True)
+class _Packaging:
+    scan: Scan
+    rows: tuple[Listed, ...]
+    plan: bytes
+    target: Path
+    codec: Codec
+    threads: int
+    made_by: str = attrs.field(init=False)
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.position = 0
-        self._hash = hashlib.sha256()
-        self._finished = False
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "made_by", maker(self.codec))
+
+    def write_after(self, earlier: Snapshot) -> Written:
+        """Use what an earlier packaging left, as far as it is whole and still true."""
         try:
-            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent)
-        except OSError as error:
-            raise self._failed(error) from error
-        self._path = Path(name)
-        self._stream = os.fdopen(descriptor, "wb", buffering=CHUNK_BYTES)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def write(self, data: bytes) -> None:
-        try:
-            self._stream.write(data)
-        except OSError as error:
-            raise self._failed(error) from error
-        self._hash.update(data)
-        self.position += len(data)
-
-    def mark(self) -> tuple[int, "hashlib._Hash"]:
-        return self.position, self._hash.copy()
-
-    def take_back(self, mark: tuple[int, "hashlib._Hash"]) -> None:
-        """Forget what was written since the mark."""
-        self.position, self._hash = mark
-        try:
-            self._stream.seek(self.position)
-            self._stream.truncate()
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def finish(self) -> Artifact:
-        try:
-            self._stream.close()
-            self._path.replace(self.target)
-        except OSError as error:
-            raise self._failed(error) from error
-        self._finished = True
-        return Artifact(path=self.target, size_bytes=self.position, sha256=self._hash.hexdigest())
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._finished:
-            return
-        # Closing writes what is buffered, which fails again on a full disk.
-        try:
-            self._stream.close()
+            descriptor = os.open(earlier.archive, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            pass
-        finally:
-            self._path.unlink()
-
-    def _failed(self, error: OSError) -> PackagingError:
-        message = f"the context archive {self.target} cannot be written: {error.strerror}."
-        return PackagingError(f"{message} Make room and a writable directory for it (TMPDIR chooses another).")
-
-
-class _Reading(NamedTuple):
-    member: Member
-    is_torn: bool
-    """Whether the file changed between its opening and the end of reading."""
-    is_as_listed: bool
-
-
-@attrs.define(kw_only=True)
-class _Writer:
-    output: _Output
-    entries: list[ArchiveEntry] = attrs.field(factory=list)
-    skipped: list[SkippedEntry] = attrs.field(factory=list)
-    findings: list[Finding] = attrs.field(factory=list)
-    _central: list[bytes] = attrs.field(factory=list)
-
-    def add_directory(self, entry: ScanEntry) -> None:
-        member = Member(entry.name.encode(), entry.stat.st_mode, entry.stat.st_mtime, offset=self.output.position)
-        self.output.write(local_header(member))
-        self._record(entry.name, member)
-
-    def add_bytes(self, name: str, data: bytes) -> None:
-        member = self._put(Member(name.encode(), _PLAN_MODE, 0), data)
-        self._record(name, member)
-
-    def add_file(self, entry: ScanEntry) -> None:
-        mark = self.output.mark()
+            return self.write(None)
         try:
-            reading = self._read(entry)
-            if reading.is_torn:
-                self.output.take_back(mark)
-                reading = self._read(entry)._replace(is_torn=True)
-        except OSError as error:
-            self.output.take_back(mark)
-            self._skip(entry.name, error)
-            return
-        self._record(entry.name, reading.member)
-        if reading.is_torn or not reading.is_as_listed:
-            self._warn_changed(entry.name)
+            if not is_whole(descriptor, earlier, self.codec.crc32):
+                return self._mended(earlier)
+            if self.plan == earlier.plan and marshalled(self.rows) == earlier.rows:
+                return self._as_before(earlier)
+            archive = EarlierArchive(descriptor, earlier)
+            packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
+            if self.plan == earlier.plan and archive.still_holds(self.rows, packer):
+                return self._as_before(attrs.evolve(earlier, rows=self._trusted(self.rows)))
+            return self.write(archive)
+        except OSError:
+            # The earlier archive cannot be read any more; a target that cannot be written is a PackagingError.
+            return self.write(None)
+        finally:
+            os.close(descriptor)
 
-    def _read(self, entry: ScanEntry) -> "_Reading":
-        with Source(entry.path) as source:
-            member = Member(entry.name.encode(), source.status.st_mode, source.status.st_mtime)
-            if source.status.st_size <= CHUNK_BYTES:
-                member = self._put(member, b"".join(source.chunks()))
-            else:
-                member = self._stream(member, source)
-            return _Reading(member, not source.is_unchanged(), is_same(source.status, entry.stat))
-
-    def _put(self, member: Member, data: bytes) -> Member:
-        """Write an entry whose content is at hand."""
-        body = deflated(data)
-        member = member._replace(
-            method=STORED if body is None else DEFLATED,
-            crc=zlib.crc32(data),
-            compressed_bytes=len(data if body is None else body),
-            size_bytes=len(data),
-            offset=self.output.position,
+    def write(self, archive: EarlierArchive | None) -> Written:
+        """Write all, copying what stands in the earlier archive as it is."""
+        large = self.threads > 1 and self.scan.size_bytes >= _WORTH_A_THREAD_BYTES
+        with Output(self.target, crc32=self.codec.crc32, own_thread=large) as output, Workers(self.threads) as workers:
+            writer = Writer(output=output, codec=self.codec, workers=workers, base=self.scan.base)
+            for stretch in align(self.rows, () if archive is None else archive.rows):
+                if archive is None or stretch.earlier is None:
+                    writer.add(self.rows[stretch.start : stretch.stop])
+                else:
+                    writer.copy(archive, stretch.earlier, stretch.earlier + stretch.stop - stretch.start)
+            writer.close(_plan_row(self.plan), self.plan)
+            output.finish()
+        artifact = Artifact(path=self.target, size_bytes=output.position, sha256=output.sha256)
+        snapshot = Snapshot(
+            archive=artifact.path,
+            size_bytes=artifact.size_bytes,
+            sha256=artifact.sha256,
+            crc=output.crc,
+            made_by=self.made_by,
+            plan=self.plan,
+            rows=self._trusted(writer.rows),
+            places=writer.places.to_plain(),
         )
-        self.output.write(local_header(member) + (data if body is None else body))
-        return member
+        skipped = sorted([*self.scan.skipped, *writer.skipped], key=lambda entry: entry.name)
+        manifest = Manifest(entries=self._entries(writer.rows), skipped=tuple(skipped), exclusions=self.scan.exclusions)
+        return Written(artifact=artifact, manifest=manifest, findings=tuple(writer.findings), snapshot=snapshot)
 
-    def _stream(self, member: Member, source: Source) -> Member:
-        """Write an entry piece by piece; never hold a file whole."""
-        chunks = source.chunks()
-        chunk = next(chunks, b"")
-        compressor = deflater() if is_compressible(chunk) else None
-        member = member._replace(
-            method=STORED if compressor is None else DEFLATED,
-            offset=self.output.position,
-            sizes_follow=True,
-            wide=needs_wide_sizes(source.status.st_size),
+    def _trusted(self, rows: Sequence[Listed]) -> bytes:
+        return marshalled(distrust_racy(rows, self.scan.started_ns))
+
+    def _entries(self, rows: Sequence[Listed]) -> ArchiveEntries:
+        entries = list(rows)
+        insort(entries, _plan_row(self.plan))
+        return ArchiveEntries(entries)
+
+    def _as_before(self, earlier: Snapshot) -> Written:
+        manifest = Manifest(
+            entries=self._entries(self.rows), skipped=self.scan.skipped, exclusions=self.scan.exclusions
         )
-        self.output.write(local_header(member))
-        start, crc, size = self.output.position, 0, 0
-        while chunk:
-            crc, size = zlib.crc32(chunk, crc), size + len(chunk)
-            self.output.write(chunk if compressor is None else compressor.compress(chunk))
-            chunk = next(chunks, b"")
-        if compressor is not None:
-            self.output.write(compressor.flush())
-        member = member._replace(crc=crc, compressed_bytes=self.output.position - start, size_bytes=size)
-        self.output.write(descriptor(member))
-        return member
+        return Written(artifact=earlier.artifact, manifest=manifest, findings=(), snapshot=earlier, is_earlier=True)
 
-    def close(self) -> Artifact:
-        offset = self.output.position
-        for record in self._central:
-            self.output.write(record)
-        size = self.output.position - offset
-        self.output.write(end_of_archive(entries=len(self._central), offset=offset, size_bytes=size))
-        return self.output.finish()
-
-    def _record(self, name: str, member: Member) -> None:
-        self._central.append(central_header(member))
-        self.entries.append(ArchiveEntry(name=name, size_bytes=member.size_bytes, mode=stat.S_IMODE(member.mode)))
-
-    def _skip(self, name: str, error: OSError) -> None:
-        code = "vanished" if isinstance(error, FileNotFoundError) else "unreadable"
-        skipped, finding = skip(name, code, f"it cannot be read: {error.strerror or error}")
-        self.skipped.append(skipped)
-        self.findings.append(finding)
-
-    def _warn_changed(self, name: str) -> None:
+    def _mended(self, earlier: Snapshot) -> Written:
+        written = self.write(None)
         finding = Finding(
-            code="file_changed",
-            severity=Severity.WARNING,
-            message=f"'{printable(name)}' changed while it was packaged; it ships as last read",
-            remedy="Exclude files that are being written, such as logs, in .kineticignore.",
+            code="snapshot_damaged",
+            severity=Severity.INFO,
+            message=f"the archive kept from an earlier packaging, {earlier.archive}, was damaged and is made anew",
         )
-        self.findings.append(finding)
+        return attrs.evolve(written, findings=(*written.findings, finding))
+
+
+def _plan_row(plan: bytes) -> Listed:
+    return PLAN_PATH, (_PLAN_MODE, 0, 0, 0, 0, 0, len(plan)), 0, 0

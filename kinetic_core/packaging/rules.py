@@ -2,9 +2,9 @@
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 
 import attrs
 
@@ -128,11 +128,12 @@ class RuleSet:
                 findings.append(uncompilable(rule))
             else:
                 kept.append(rule)
+        numbered = list(enumerate(kept))
         return cls(
             rules=tuple(kept),
             findings=tuple(findings),
-            for_all=_Kinds.of([rule for rule in kept if not rule.directories_only]),
-            for_directories=_Kinds.of(kept),
+            for_all=_Kinds.of((number, rule) for number, rule in numbered if not rule.directories_only),
+            for_directories=_Kinds.of(numbered),
         )
 
     @property
@@ -150,64 +151,117 @@ class RuleSet:
             is_dir: Whether it is a directory, or a link to one.
         """
         kinds = self._directories if is_dir else self._always
-        if not kinds.matches(rel, name):
-            return None
-        return next(rule for rule in self.rules if (is_dir or not rule.directories_only) and _applies(rule, rel, name))
+        number = min(kinds.matching(rel, name), default=None)
+        return None if number is None else self.rules[number]
+
+    def keeps_every_file(self, directory: str, names: Sequence[str]) -> bool:
+        """Tell whether no rule keeps a file of any of these names out: one question for a whole directory.
+
+        Args:
+            directory: Relative to the root, `""` for the root itself; not excluded, and nothing above it is.
+            names: Last names.
+        """
+        kinds = self._always
+        # In the order of what it costs; sets are asked at the speed of C.
+        if not kinds.names.keys().isdisjoint(names):
+            return False
+        here = kinds.below.get(directory)
+        if here is not None and not here.isdisjoint(names):
+            return False
+        if kinds.suffixes and any(name.endswith(kinds.suffixes) for name in names):
+            return False
+        if kinds.on_name is not _never and any(map(kinds.on_name, names)):
+            return False
+        prefix = f"{directory}/" if directory else ""
+        return kinds.on_path is _never or not any(kinds.on_path(prefix + name) for name in names)
 
 
 @attrs.frozen(kw_only=True)
 class _Kinds:
-    names: frozenset[str]
+    """Rules by what they look at; each with its number, or many as one."""
+
+    names: Mapping[str, int]
+    """Exact last names."""
+    paths: Mapping[str, int]
+    """Exact paths."""
+    trees: Mapping[str, int]
+    """Paths that stand for all below them too."""
+    below: Mapping[str, frozenset[str]]
+    """The last names of the paths, by the directory that holds them."""
     suffixes: tuple[str, ...]
-    paths: frozenset[str]
-    below: tuple[str, ...]
-    glob: Callable[[str], object]
+    on_path: Callable[[str], object]
+    on_name: Callable[[str], object]
+    patterns: tuple[tuple[int, str], ...]
+    """Those that the suffixes and the two expressions stand for."""
 
     @classmethod
-    def of(cls, rules: Iterable[ExcludeRule]) -> "_Kinds":
-        names, suffixes, paths, below, rest = set(), [], set(), [], []
-        for rule in rules:
+    def of(cls, rules: Iterable[tuple[int, ExcludeRule]]) -> "_Kinds":
+        names: dict[str, int] = {}
+        paths: dict[str, int] = {}
+        trees: dict[str, int] = {}
+        suffixes, on_path, on_name, patterns = [], [], [], []
+        for number, rule in rules:
             pattern = rule.pattern
             if rule.kind == "name":
-                names.add(pattern)
+                names.setdefault(pattern, number)
             elif rule.kind == "path":
-                paths.add(pattern)
-                below.append(f"{pattern}/")
+                paths.setdefault(pattern, number)
+                trees.setdefault(pattern, number)
             elif not _MAGIC & set(pattern):
-                (paths if "/" in pattern else names).add(pattern)
-            elif pattern[0] == "*" and not (_MAGIC | {"/"}) & set(pattern[1:]):
-                suffixes.append(pattern[1:])
+                (paths if "/" in pattern else names).setdefault(pattern, number)
             else:
-                rest.append(f"(?:{fnmatch.translate(pattern)})")
+                patterns.append((number, pattern))
+                if pattern[0] == "*" and not (_MAGIC | {"/"}) & set(pattern[1:]):
+                    suffixes.append(pattern[1:])
+                    continue
+                on_path.append(pattern)
+                # What starts with a star and matches the last name matches the path too.
+                if pattern[0] != "*":
+                    on_name.append(pattern)
         return cls(
-            names=frozenset(names),
+            names=names,
+            paths=paths,
+            trees=trees,
+            below=_by_directory(paths),
             suffixes=tuple(suffixes),
-            paths=frozenset(paths),
-            below=tuple(below),
-            glob=re.compile("|".join(rest)).match if rest else _never,
+            on_path=_one_expression(on_path),
+            on_name=_one_expression(on_name),
+            patterns=tuple(patterns),
         )
 
-    def matches(self, rel: str, name: str) -> bool:
-        return (
-            name in self.names
-            or name.endswith(self.suffixes)
-            or rel in self.paths
-            or rel.startswith(self.below)
-            or self.glob(rel) is not None
-            or self.glob(name) is not None
-        )
+    def matching(self, rel: str, name: str) -> Iterator[int]:
+        """Yield the numbers of matching rules, among them the lowest."""
+        if (number := self.names.get(name)) is not None:
+            yield number
+        if (number := self.paths.get(rel)) is not None:
+            yield number
+        if self.trees:
+            yield from (self.trees[parent] for parent in _parents(rel) if parent in self.trees)
+        if name.endswith(self.suffixes) or self.on_path(rel) is not None or self.on_name(name) is not None:
+            yield next(number for number, pattern in self.patterns if _matches(pattern, rel, name))
 
 
-def _applies(rule: ExcludeRule, rel: str, name: str) -> bool:
-    match rule.kind:
-        case "name":
-            return name == rule.pattern
-        case "path":
-            return rel == rule.pattern or rel.startswith(f"{rule.pattern}/")
-        case "glob":
-            return fnmatch.fnmatchcase(rel, rule.pattern) or fnmatch.fnmatchcase(name, rule.pattern)
-        case _:
-            assert_never(rule.kind)
+def _by_directory(paths: Iterable[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        directory, _, name = path.rpartition("/")
+        found.setdefault(directory, set()).add(name)
+    return {directory: frozenset(names) for directory, names in found.items()}
+
+
+def _one_expression(patterns: Sequence[str]) -> Callable[[str], object]:
+    return (
+        re.compile("|".join(f"(?:{fnmatch.translate(pattern)})" for pattern in patterns)).match if patterns else _never
+    )
+
+
+def _parents(rel: str) -> Iterator[str]:
+    while rel := rel.rpartition("/")[0]:
+        yield rel
+
+
+def _matches(pattern: str, rel: str, name: str) -> bool:
+    return fnmatch.fnmatchcase(rel, pattern) or fnmatch.fnmatchcase(name, pattern)
 
 
 def uncompilable(rule: ExcludeRule) -> Finding:

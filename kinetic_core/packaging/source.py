@@ -7,8 +7,10 @@ from types import TracebackType
 from typing import Final, Self
 
 CHUNK_BYTES: Final = 1 << 20
+COPIED_BYTES: Final = 64 << 10
+"""For what is only passed on: it stays in the processor's cache, which makes it several times faster."""
 # Without O_NONBLOCK, opening a FIFO that took a file's place would hang.
-_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Source:
@@ -29,7 +31,7 @@ class Source:
         Raises:
             OSError: It cannot be opened, or is no regular file any more.
         """
-        self._descriptor = os.open(path, _FLAGS)
+        self._descriptor = os.open(path, FLAGS)
         self.status = os.fstat(self._descriptor)
         self._read_bytes = 0
         if not stat.S_ISREG(self.status.st_mode):
@@ -45,17 +47,24 @@ class Source:
         os.close(self._descriptor)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the content in pieces of at most 1 MiB.
+        """Yield the content in pieces of 1 MiB; the last one may be shorter.
 
         Raises:
             OSError: Reading failed.
         """
         while self._read_bytes < self.status.st_size:
-            data = os.read(self._descriptor, min(CHUNK_BYTES, self.status.st_size - self._read_bytes))
+            data = self._piece(min(CHUNK_BYTES, self.status.st_size - self._read_bytes))
             if not data:
                 return
             self._read_bytes += len(data)
             yield data
+
+    def _piece(self, size: int) -> bytes:
+        data = os.read(self._descriptor, size)
+        # Some file systems give less than there is; where pieces are cut must not depend on it.
+        while len(data) < size and (more := os.read(self._descriptor, size - len(data))):
+            data += more
+        return data
 
     def is_unchanged(self) -> bool:
         """Tell whether all was read, and nothing was written since the file was opened."""

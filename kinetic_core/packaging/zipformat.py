@@ -3,6 +3,7 @@
 import stat
 import struct
 import time
+import zlib
 from typing import Final, NamedTuple
 
 STORED: Final = 0
@@ -33,7 +34,9 @@ class Member(NamedTuple):
     name: bytes
     mode: int
     """`st_mode` of the file."""
-    mtime: float
+    date: int
+    clock: int
+    """With `date`, as `dos_time` returns them."""
     method: int = STORED
     crc: int = 0
     compressed_bytes: int = 0
@@ -43,6 +46,18 @@ class Member(NamedTuple):
     """Whether CRC and sizes follow the content, as for content that is streamed."""
     wide: bool = False
     """Whether the sizes that follow the content take 64 bits."""
+
+
+class Moments(dict[int, tuple[int, int]]):
+    """Seconds since the epoch as a ZIP archive keeps them; each is worked out once, and files often share one.
+
+    >>> Moments()[0]
+    (33, 0)
+    """
+
+    def __missing__(self, second: int) -> tuple[int, int]:
+        self[second] = dos_time(second)
+        return self[second]
 
 
 def needs_wide_sizes(most_bytes: int) -> bool:
@@ -68,13 +83,23 @@ def dos_time(mtime: float) -> tuple[int, int]:
     return (year - 1980) << 9 | month << 5 | day, hour << 11 | minute << 5 | min(second, 59) // 2
 
 
+def local_time_mark() -> int:
+    """Return a number that differs where local time does: at the turn of half a year, since 1980.
+
+    >>> local_time_mark() == local_time_mark()
+    True
+    """
+    half_a_year = 15_778_800
+    offsets = [time.localtime(315_532_800 + half_a_year * number).tm_gmtoff for number in range(256)]
+    return zlib.crc32(repr((time.tzname, offsets)).encode())
+
+
 def local_header(member: Member) -> bytes:
     r"""Return what stands before the content of an entry, its name included.
 
-    >>> local_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
+    >>> local_header(Member(name=b"a", mode=0o100644, date=33, clock=0))[:4]
     b'PK\x03\x04'
     """
-    date, clock = dos_time(member.mtime)
     crc, compressed, size = member.crc, member.compressed_bytes, member.size_bytes
     version, flags, extra = _PLAIN_VERSION, _UTF8_NAME, b""
     if member.sizes_follow:
@@ -84,15 +109,16 @@ def local_header(member: Member) -> bytes:
             version, extra = _ZIP64_VERSION, struct.pack("<HHQQ", _ZIP64_TAG, 16, 0, 0)
             compressed = size = LIMIT_32
     fixed = _LOCAL.pack(
-        b"PK\3\4", version, flags, member.method, clock, date, crc, compressed, size, len(member.name), len(extra)
-    )
+        b"PK\3\4", version, flags, member.method, member.clock, member.date, crc, compressed, size,
+        len(member.name), len(extra),
+    )  # fmt: skip
     return fixed + member.name + extra
 
 
 def descriptor(member: Member) -> bytes:
     """Return what stands behind the content of a streamed entry: its CRC and sizes.
 
-    >>> len(descriptor(Member(name=b"a", mode=0, mtime=0, sizes_follow=True)))
+    >>> len(descriptor(Member(name=b"a", mode=0, date=33, clock=0, sizes_follow=True)))
     16
     """
     layout = "<4sIQQ" if member.wide else "<4sIII"
@@ -102,20 +128,20 @@ def descriptor(member: Member) -> bytes:
 def central_header(member: Member) -> bytes:
     r"""Return an entry's record in the directory at the end of the archive.
 
-    >>> central_header(Member(name=b"a", mode=0o100644, mtime=0))[:4]
+    >>> central_header(Member(name=b"a", mode=0o100644, date=33, clock=0))[:4]
     b'PK\x01\x02'
     """
-    date, clock = dos_time(member.mtime)
-    numbers = (member.size_bytes, member.compressed_bytes, member.offset)
-    wide = [number for number in numbers if number >= LIMIT_32]
-    extra = struct.pack(f"<HH{len(wide)}Q", _ZIP64_TAG, 8 * len(wide), *wide) if wide else b""
-    size, compressed, offset = (min(number, LIMIT_32) for number in numbers)
-    version = _ZIP64_VERSION if wide or member.wide else _PLAIN_VERSION
+    size, compressed, offset, extra = member.size_bytes, member.compressed_bytes, member.offset, b""
+    if max(size, compressed, offset) >= LIMIT_32:
+        wide = [number for number in (size, compressed, offset) if number >= LIMIT_32]
+        extra = struct.pack(f"<HH{len(wide)}Q", _ZIP64_TAG, 8 * len(wide), *wide)
+        size, compressed, offset = min(size, LIMIT_32), min(compressed, LIMIT_32), min(offset, LIMIT_32)
+    version = _ZIP64_VERSION if extra or member.wide else _PLAIN_VERSION
     attributes = (member.mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(member.mode) else 0)
     flags = _UTF8_NAME | (_SIZES_FOLLOW if member.sizes_follow else 0)
     fixed = _CENTRAL.pack(
-        b"PK\1\2", _UNIX | version, version, flags, member.method, clock, date, member.crc, compressed, size,
-        len(member.name), len(extra), 0, 0, 0, attributes, offset,
+        b"PK\1\2", _UNIX | version, version, flags, member.method, member.clock, member.date, member.crc,
+        compressed, size, len(member.name), len(extra), 0, 0, 0, attributes, offset,
     )  # fmt: skip
     return fixed + member.name + extra
 

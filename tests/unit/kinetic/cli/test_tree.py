@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetic.cli.tree import SHOWN_LINES, SHOWN_PER_DIRECTORY, tree_lines
-from kinetic_core.model.package import ArchiveEntry
+from kinetic_core.model.entry import ArchiveEntry
 
 
 def entry(name: str, size_bytes: int = 0) -> ArchiveEntry:

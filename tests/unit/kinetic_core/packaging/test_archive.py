@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kinetic_core.model.package import ArchiveEntry
-from kinetic_core.packaging import archive, source
+from kinetic_core.model.entry import ArchiveEntry
+from kinetic_core.packaging import source, writer
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.names import PLAN_PATH
@@ -132,7 +132,7 @@ def test_a_streamed_entry_with_wide_sizes_is_read_by_zipfile_and_unzip(
     root: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grow(root, {"text": TEXT, "noise": NOISE})
-    monkeypatch.setattr(archive, "needs_wide_sizes", lambda _: True)
+    monkeypatch.setattr(writer, "needs_wide_sizes", lambda _: True)
     assert contents(write(root, target)) == {"text": TEXT, "noise": NOISE}
     if shutil.which("unzip") is not None:
         subprocess.run(["unzip", "-tq", target], check=True, capture_output=True)

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from kinetic_core.findings import Finding, Severity
-from kinetic_core.model.package import ArchiveEntry, Artifact, Manifest, Package, PayloadComponent
+from kinetic_core.model.entry import ArchiveEntry
+from kinetic_core.model.package import Artifact, Manifest, Package, PayloadComponent
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.packaging.inspections import inspect, megabytes
 from tests.unit.kinetic_core.packaging.trees import package_root, surroundings

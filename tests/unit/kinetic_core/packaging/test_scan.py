@@ -28,9 +28,9 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     calls: list[str] = []
     scandir: Any = os.scandir
 
-    def recording(path: str) -> Any:
-        calls.append(path)
-        return scandir(path)
+    def recording(directory: int) -> Any:
+        calls.append(str(Path(f"/dev/fd/{directory}").readlink()))
+        return scandir(directory)
 
     monkeypatch.setattr(os, "scandir", recording)
     return iter([calls])
@@ -44,7 +44,7 @@ def test_files_are_listed_relative_to_the_root_and_sorted(tmp_path: Path) -> Non
 def test_the_listing_knows_path_and_stat_of_each_file(tmp_path: Path) -> None:
     grow(tmp_path, {"a/b.py": "12345"})
     (entry,) = scan(tmp_path, NO_RULES).entries
-    assert (entry.path, entry.stat.st_size) == (str(tmp_path / "a" / "b.py"), 5)
+    assert (entry.path, entry.size_bytes) == (str(tmp_path / "a" / "b.py"), 5)
 
 
 def test_the_order_of_creation_makes_no_difference(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def test_linked_files_are_listed_as_the_files_they_point_at(tmp_path: Path) -> N
     grow(tmp_path, {"shared.yaml": "12345", "root/": ""})
     (tmp_path / "root" / "cfg.yaml").symlink_to("../shared.yaml")
     (entry,) = scan(tmp_path / "root", NO_RULES).entries
-    assert (entry.name, entry.stat.st_size) == ("cfg.yaml", 5)
+    assert (entry.name, entry.size_bytes) == ("cfg.yaml", 5)
 
 
 def test_hard_links_are_listed_each(tmp_path: Path) -> None:

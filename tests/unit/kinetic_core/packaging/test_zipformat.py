@@ -11,11 +11,13 @@ from kinetic_core.packaging.zipformat import (
     DEFLATED,
     STORED,
     Member,
+    Moments,
     central_header,
     descriptor,
     dos_time,
     end_of_archive,
     local_header,
+    local_time_mark,
     needs_wide_sizes,
 )
 
@@ -67,7 +69,14 @@ def sparse_archive(path: Path, member: Member, *, padding: int) -> None:
 def test_numbers_over_four_gib_are_read_back_by_zipfile(tmp_path: Path, size: int, padding: int) -> None:
     wide = needs_wide_sizes(size)
     member = Member(
-        name=b"big", mode=0o100644, mtime=0, compressed_bytes=size, size_bytes=size, sizes_follow=True, wide=wide
+        name=b"big",
+        mode=0o100644,
+        date=33,
+        clock=0,
+        compressed_bytes=size,
+        size_bytes=size,
+        sizes_follow=True,
+        wide=wide,
     )
     path = tmp_path / "sparse.zip"
     sparse_archive(path, member, padding=padding)
@@ -80,7 +89,7 @@ def test_numbers_over_four_gib_are_read_back_by_zipfile(tmp_path: Path, size: in
 
 @pytest.mark.parametrize("count", [0, 1, 65_534, 65_535, 65_536, 100_000])
 def test_any_number_of_entries_is_read_back_by_zipfile(count: int) -> None:
-    member = Member(name=b"x", mode=0o100644, mtime=0)
+    member = Member(name=b"x", mode=0o100644, date=33, clock=0)
     local, central = local_header(member), central_header(member)
     end = end_of_archive(entries=count, offset=len(local), size_bytes=count * len(central))
     with zipfile.ZipFile(io.BytesIO(local + central * count + end)) as archive:
@@ -89,17 +98,41 @@ def test_any_number_of_entries_is_read_back_by_zipfile(count: int) -> None:
 
 
 def test_a_directory_is_marked_for_unix_and_for_dos() -> None:
-    member = Member(name=b"d/", mode=0o040755, mtime=0)
+    member = Member(name=b"d/", mode=0o040755, date=33, clock=0)
     (attributes,) = struct.unpack_from("<I", central_header(member), 38)
     assert attributes == 0o040755 << 16 | 0x10
 
 
 @pytest.mark.parametrize("method", [STORED, DEFLATED])
 def test_local_and_central_header_agree(method: int) -> None:
-    member = Member(b"x", 0o100600, 1e9, method=method, crc=7, compressed_bytes=8, size_bytes=9, offset=0)
+    member = Member(b"x", 0o100600, *dos_time(1e9), method=method, crc=7, compressed_bytes=8, size_bytes=9, offset=0)
     assert local_header(member)[4:26] == central_header(member)[6:28]
 
 
 def test_sizes_that_could_grow_past_the_limit_when_deflated_are_wide() -> None:
     assert not needs_wide_sizes(3 * GIB)
     assert needs_wide_sizes(4 * GIB - 1)
+
+
+def test_a_moment_is_worked_out_once_for_all_files_of_that_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = Moments()
+    first = moments[1_700_000_001]
+    assert first == dos_time(1_700_000_001)
+    monkeypatch.setattr(time, "localtime", lambda _: pytest.fail("asked again"))
+    assert moments[1_700_000_001] == first
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be changed here")
+def test_the_mark_of_local_time_differs_where_archives_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Sydney"]
+    marks = set()
+    try:
+        for zone in zones:
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            marks.add(local_time_mark())
+            assert local_time_mark() in marks
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert len(marks) == len(zones)

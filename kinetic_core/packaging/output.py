@@ -1,0 +1,188 @@
+"""A file in the making: written beside its place, hashed on the way, moved there when it is whole."""
+
+import hashlib
+import os
+import queue
+import tempfile
+import threading
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from kinetic_core.errors import PackagingError
+from kinetic_core.packaging.source import COPIED_BYTES
+
+_WAITING: Final = 8
+"""How many pieces may wait for the hashing thread."""
+
+
+class Mark(NamedTuple):
+    """Where an output stood."""
+
+    position: int
+    digest: "hashlib._Hash"
+    crc: int
+
+
+class Output:
+    """A file beside the target that takes its place at the end; able to take back its tail.
+
+    >>> import zlib
+    >>> target = Path(tempfile.mkdtemp(), "file")
+    >>> with Output(target, crc32=zlib.crc32) as output:
+    ...     output.write(b"abc")
+    ...     output.finish()
+    >>> target.read_bytes(), output.sha256[:8], output.crc == zlib.crc32(b"abc")
+    (b'abc', 'ba7816bf', True)
+    """
+
+    def __init__(self, target: Path, *, crc32: Callable[[bytes, int], int], own_thread: bool = False) -> None:
+        """Begin.
+
+        Args:
+            target: Where the file is to lie; its directory exists.
+            crc32: As in `zlib`.
+            own_thread: Hash on a thread of its own, which pays for hundreds of megabytes.
+
+        Raises:
+            PackagingError: Nothing can be written there. So do all methods that write.
+        """
+        self.target = target
+        self.position = 0
+        self.crc = 0
+        self._crc32 = crc32
+        self._digest = _ThreadedDigest() if own_thread else _Digest()
+        self._finished = False
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent)
+        except OSError as error:
+            self._digest.close()
+            raise self._failed(error) from error
+        self._path = Path(name)
+        self._file = FileIO(descriptor, "wb")
+
+    @property
+    def sha256(self) -> str:
+        """Return the 64 hex digits over all that was written."""
+        return self._digest.copy().hexdigest()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, data: bytes) -> None:
+        """Write a piece."""
+        self._digest.update(data)
+        self.crc = self._crc32(data, self.crc)
+        self.position += len(data)
+        try:
+            written = self._file.write(data)
+            # A disk that fills up takes a part first.
+            while written < len(data):
+                written += self._file.write(data[written:])
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def copy(self, descriptor: int, start: int, stop: int) -> None:
+        """Write a stretch of another file, which holds that much.
+
+        Raises:
+            OSError: It cannot be read, or ends early.
+        """
+        while start < stop:
+            data = os.pread(descriptor, min(COPIED_BYTES, stop - start), start)
+            if not data:
+                raise OSError(0, "it ends early")
+            self.write(data)
+            start += len(data)
+
+    def mark(self) -> Mark:
+        """Remember where the output stands."""
+        return Mark(self.position, self._digest.copy(), self.crc)
+
+    def take_back(self, mark: Mark) -> None:
+        """Forget what was written since the mark."""
+        self.position, self.crc = mark.position, mark.crc
+        self._digest.restore(mark.digest)
+        try:
+            self._file.seek(self.position)
+            self._file.truncate()
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def finish(self) -> None:
+        """Move the file to its place."""
+        try:
+            self._file.close()
+            self._path.replace(self.target)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._finished = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._digest.close()
+        if self._finished:
+            return
+        try:
+            self._file.close()
+        except OSError:
+            # A failed close has closed all the same, and what was written goes anyway.
+            pass
+        finally:
+            self._path.unlink()
+
+    def _failed(self, error: OSError) -> PackagingError:
+        message = f"the context archive {self.target} cannot be written: {error.strerror}."
+        return PackagingError(f"{message} Make room and a writable directory for it (TMPDIR chooses another).")
+
+
+class _Digest:
+    """SHA-256 of what passes."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def update(self, data: bytes) -> None:
+        self._hash.update(data)
+
+    def copy(self) -> "hashlib._Hash":
+        return self._hash.copy()
+
+    def restore(self, digest: "hashlib._Hash") -> None:
+        self._hash = digest.copy()
+
+    def close(self) -> None:
+        """Release what is held; there is nothing."""
+
+
+class _ThreadedDigest(_Digest):
+    """The same, on a thread of its own: hashing releases the interpreter's lock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: queue.Queue[bytes | None] = queue.Queue(_WAITING)
+        self._thread = threading.Thread(target=self._run, name="kinetic-hash", daemon=True)
+        self._thread.start()
+
+    def update(self, data: bytes) -> None:
+        self._pieces.put(data)
+
+    def copy(self) -> "hashlib._Hash":
+        self._pieces.join()
+        return super().copy()
+
+    def restore(self, digest: "hashlib._Hash") -> None:
+        self._pieces.join()
+        super().restore(digest)
+
+    def close(self) -> None:
+        self._pieces.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (piece := self._pieces.get()) is not None:
+            super().update(piece)
+            self._pieces.task_done()

@@ -1,0 +1,216 @@
+"""Entries one after the other into an archive: packed now, or copied from an earlier one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import attrs
+
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed
+from kinetic_core.model.package import SkippedEntry
+from kinetic_core.packaging.deflate import END_OF_BLOCKS, Codec
+from kinetic_core.packaging.output import Output
+from kinetic_core.packaging.packing import Changed, Packer, Piece, Run, Unread, batches, is_long
+from kinetic_core.packaging.printable import printable
+from kinetic_core.packaging.skips import skip
+from kinetic_core.packaging.snapshot import EarlierArchive, Places, distrust
+from kinetic_core.packaging.source import CHUNK_BYTES, Source
+from kinetic_core.packaging.workers import Workers
+from kinetic_core.packaging.zipformat import (
+    DEFLATED,
+    STORED,
+    Member,
+    Moments,
+    central_header,
+    descriptor,
+    end_of_archive,
+    local_header,
+    needs_wide_sizes,
+)
+
+_SECOND = 10**9
+
+
+@attrs.define(kw_only=True)
+class Writer:
+    """Writes the entries of one archive, in order."""
+
+    output: Output
+    codec: Codec
+    workers: Workers
+    base: str
+    """What to put before a name to have its path."""
+    rows: list[Listed] = attrs.field(factory=list, init=False)
+    """What was written, as it was read; distrusted where that is not as listed."""
+    places: Places = attrs.field(factory=Places.empty, init=False)
+    """Where it lies, row by row."""
+    skipped: list[SkippedEntry] = attrs.field(factory=list, init=False)
+    findings: list[Finding] = attrs.field(factory=list, init=False)
+    _central: list[bytes] = attrs.field(factory=list, init=False)
+    _packer: Packer = attrs.field(init=False)
+
+    @_packer.default
+    def _new_packer(self) -> Packer:
+        return Packer(base=self.base, codec=self.codec, moments=Moments())
+
+    def add(self, rows: Iterable[Listed]) -> None:
+        """Read and write files and empty directories.
+
+        Args:
+            rows: Sorted by name, behind all that was written.
+        """
+        for long, group in groupby(rows, key=is_long):
+            if long:
+                for row in group:
+                    self._add_by_reading(row, readings=2)
+            else:
+                # Threads do not pay here: a small file keeps the interpreter busier than the compressor.
+                for batch in batches(group):
+                    self._add_pieces(self._packer.pack(batch))
+
+    def copy(self, archive: EarlierArchive, start: int, stop: int) -> None:
+        """Write consecutive entries of an earlier archive as they stand there.
+
+        Raises:
+            OSError: The earlier archive cannot be read.
+        """
+        begin, end = archive.bounds(start, stop)
+        shift = self.output.position - begin
+        self.output.copy(archive.descriptor, begin, end)
+        members = archive.members(start, stop, shift=shift, moments=self._packer.moments)
+        self._record(members, archive.rows[start:stop])
+
+    def close(self, row: Listed, data: bytes) -> None:
+        """Write the last entry, whose content is at hand, and what closes an archive."""
+        self.places.offsets.append(self.output.position)
+        member, body = self._packer.member(row, data, self.output.position)
+        self.output.write(local_header(member) + body)
+        self._central.append(central_header(member))
+        offset = self.output.position
+        directory = b"".join(self._central)
+        end = end_of_archive(entries=len(self._central), offset=offset, size_bytes=len(directory))
+        self.output.write(directory + end)
+
+    def _add_pieces(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            match piece:
+                case Run():
+                    base = self.output.position
+                    self.output.write(piece.blob)
+                    self._record((member._replace(offset=base + member.offset) for member in piece.members), piece.rows)
+                case Unread():
+                    self._skip(piece.row[NAME], piece.error)
+                case Changed():
+                    self._add_by_reading(piece.row, readings=1)
+
+    def _add_by_reading(self, row: Listed, *, readings: int) -> None:
+        """Write a file in pieces; one that changes meanwhile is read again, if there are readings left."""
+        mark = self.output.mark()
+        try:
+            reading = self._read(row)
+            if reading.is_torn and readings > 1:
+                self.output.take_back(mark)
+                reading = self._read(row)._replace(is_torn=True)
+        except OSError as error:
+            self.output.take_back(mark)
+            self._skip(row[NAME], error)
+            return
+        self._record([reading.member], [reading.row])
+        if reading.is_torn or not reading.is_as_listed:
+            self._warn_changed(row[NAME])
+
+    def _read(self, row: Listed) -> "_Reading":
+        with Source(self.base + row[NAME]) as source:
+            now = listed(row[NAME], source.status)
+            if source.status.st_size < CHUNK_BYTES:
+                member, body = self._packer.member(now, b"".join(source.chunks()), self.output.position)
+                self.output.write(local_header(member) + body)
+            else:
+                member = self._stream(now, source.chunks())
+            is_torn = not source.is_unchanged()
+        read = now if now == row and not is_torn else _as_read(now, member.size_bytes)
+        return _Reading(member, read, is_torn, _is_same(now, row))
+
+    def _stream(self, row: Listed, chunks: Iterator[bytes]) -> Member:
+        """Write an entry block by block; never hold a file whole."""
+        content = _Content(self.codec, chunks)
+        date, clock = self._packer.moments[row[MTIME_NS] // _SECOND]
+        size = row[STATUS][SIZE]
+        member = Member(row[NAME].encode(), row[STATUS][MODE], date, clock, offset=self.output.position)
+        member = member._replace(
+            method=DEFLATED if content.is_compressible else STORED, sizes_follow=True, wide=needs_wide_sizes(size)
+        )
+        self.output.write(local_header(member))
+        start = self.output.position
+        if content.is_compressible:
+            for block in self.workers.ordered(self.codec.compress_block, content):
+                self.output.write(block)
+            self.output.write(END_OF_BLOCKS)
+        else:
+            for block in content:
+                self.output.write(block)
+        member = member._replace(
+            crc=content.crc, compressed_bytes=self.output.position - start, size_bytes=content.size_bytes
+        )
+        self.output.write(descriptor(member))
+        return member
+
+    def _record(self, members: Iterable[Member], rows: Sequence[Listed]) -> None:
+        for member in members:
+            self._central.append(central_header(member))
+            self.places.add(member)
+        self.rows += rows
+
+    def _skip(self, name: str, error: OSError) -> None:
+        code = "vanished" if isinstance(error, FileNotFoundError) else "unreadable"
+        skipped, finding = skip(name, code, f"it cannot be read: {error.strerror or error}")
+        self.skipped.append(skipped)
+        self.findings.append(finding)
+
+    def _warn_changed(self, name: str) -> None:
+        finding = Finding(
+            code="file_changed",
+            severity=Severity.WARNING,
+            message=f"'{printable(name)}' changed while it was packaged; it ships as last read",
+            remedy="Exclude files that are being written, such as logs, in .kineticignore.",
+        )
+        self.findings.append(finding)
+
+
+class _Reading(NamedTuple):
+    member: Member
+    row: Listed
+    is_torn: bool
+    """Whether the file changed between its opening and the end of reading."""
+    is_as_listed: bool
+
+
+class _Content:
+    """The pieces of a long file, counted on their way."""
+
+    def __init__(self, codec: Codec, chunks: Iterator[bytes]) -> None:
+        self.crc = self.size_bytes = 0
+        self._codec = codec
+        self._chunks = chunks
+        self._first = next(chunks, b"")
+        self.is_compressible = codec.is_compressible(self._first)
+
+    def __iter__(self) -> Iterator[bytes]:
+        chunk, self._first = self._first, b""
+        while chunk:
+            self.crc = self._codec.crc32(chunk, self.crc)
+            self.size_bytes += len(chunk)
+            yield chunk
+            chunk = next(self._chunks, b"")
+
+
+def _is_same(one: Listed, other: Listed) -> bool:
+    """Tell whether a file was not written to between two looks at it."""
+    return one[STATUS][SIZE] == other[STATUS][SIZE] and one[MTIME_NS] == other[MTIME_NS]
+
+
+def _as_read(row: Listed, size_bytes: int) -> Listed:
+    """Return the row of a file that shipped other than listed; nothing is ever copied by it."""
+    name, status, mtime_ns, ctime_ns = row
+    return distrust((name, (*status[:SIZE], size_bytes), mtime_ns, ctime_ns))
