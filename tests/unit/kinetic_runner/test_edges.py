@@ -1,8 +1,10 @@
 """The runner's small parts: command line, hosts, URIs, retries, threads, formats, streams."""
 
 import errno
+import faulthandler
 import io
 import os
+import runpy
 import sys
 import threading
 from functools import partial
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kinetic_runner import runner, streams
 from kinetic_runner.arguments import parse
 from kinetic_runner.copying import copy_file, copy_tree
 from kinetic_runner.formats import allowed_formats, check_format, format_of
@@ -358,3 +361,36 @@ def test_streams_are_unbuffered_once(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         once = sys.stdout
         unbuffer()
         assert sys.stdout is once
+
+
+def test_a_standard_descriptor_that_is_closed_leads_nowhere_and_its_stream_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = os.dup(0)
+    os.close(free)
+    # As if the next number to be given out were one of the three.
+    monkeypatch.setattr(streams, "_STDERR", free)
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(streams, "_STDOUT", free)
+    try:
+        unbuffer()
+        assert os.get_inheritable(free)
+        assert os.path.samestat(os.fstat(free), Path(os.devnull).stat())
+        assert sys.stdout.fileno() == free
+        sys.stdout.write("nowhere")
+    finally:
+        os.close(free)
+
+
+def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(faulthandler, "enable", lambda: done.append("crashes told"))
+    monkeypatch.setattr(streams, "unbuffer", lambda: done.append("unbuffered"))
+    monkeypatch.setattr(runner, "run", lambda *_, **__: 1)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("kinetic_runner", run_name="__main__")
+    assert left.value.code == 1
+    assert done == ["unbuffered", "crashes told"]
+    runpy.run_module("kinetic_runner.__main__", run_name="__mp_main__")
+    assert done == ["unbuffered", "crashes told"]
