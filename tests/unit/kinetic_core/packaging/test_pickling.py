@@ -8,6 +8,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import attrs
 import cloudpickle
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from kinetic_core.errors import PackagingError
 from kinetic_core.packaging.pickling import ReferenceMet, write_payload
 from kinetic_core.references.data import Data
+from kinetic_core.wire.reference import Reference
 from tests.unit.kinetic_core.packaging.projects import Project
 
 
@@ -143,6 +145,18 @@ def test_the_payload_has_every_key_of_the_contract(project: Project) -> None:
     assert (loaded["working_dir"], loaded["package_root"]) == (str(project.root), str(project.root))
     assert (loaded["entry_rel"], loaded["client_cwd_rel"], loaded["sys_path_rel"]) == ("", "", [""])
     assert "volumes" not in loaded
+
+
+def test_what_the_client_knows_of_data_volumes_and_variables_travels(project: Project) -> None:
+    volume = Reference(uri="gs://b/d/", is_dir=True, mount_path="/mnt/d").to_dict()
+    call = attrs.evolve(
+        project.call(lambda: 1), volumes=(volume,), data_ref_ids=("a1",), env_vars={"KINETIC_OUTPUT_DIR": "gs://b/o"}
+    )
+    project.package_call(call)
+    loaded = project.loaded()
+    assert loaded["volumes"] == [volume]
+    assert (loaded["has_data_refs"], loaded["data_ref_ids"]) == (True, ["a1"])
+    assert loaded["env_vars"] == {"KINETIC_OUTPUT_DIR": "gs://b/o"}
 
 
 def test_the_fingerprint_holds_the_distributions_that_the_arguments_come_from(project: Project) -> None:
