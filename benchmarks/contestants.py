@@ -146,6 +146,9 @@ class Command:
             for words in self.pipeline:
                 running.append(self._start(words, running, out))
         except OSError as error:
+            for process in running:
+                if process.stdout is not None:
+                    process.stdout.close()
             raise ContestantError(f"{error.filename} cannot be started: {error.strerror}") from error
         finally:
             codes = [process.wait() for process in running]

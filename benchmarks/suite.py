@@ -13,6 +13,7 @@ from benchmarks.measures import (
     payload,
     pruning,
     round_trip,
+    warm_archive,
 )
 from benchmarks.records import Measured
 from benchmarks.workshop import Workshop
@@ -20,6 +21,7 @@ from benchmarks.workshop import Workshop
 MEASURES: Final[Mapping[str, Callable[[Workshop], Iterator[Measured]]]] = {
     "import": imports.measure,
     "cold": cold_archive.measure,
+    "warm": warm_archive.measure,
     "pruning": pruning.measure,
     "arguments": arguments.measure,
     "payload": payload.measure,

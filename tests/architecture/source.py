@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = tuple(ROOT / name for name in ("kinetic", "kinetic_core", "kinetic_runner")) + tuple(
     sorted(path.parent for path in ROOT.glob("plugins/*/__init__.py"))
 )
-EVERYWHERE = (*PACKAGES, ROOT / "tests", ROOT / "examples", ROOT / "docs")
+EVERYWHERE = (*PACKAGES, ROOT / "benchmarks", ROOT / "tests", ROOT / "examples", ROOT / "docs")
 
 
 def python_files(*folders: Path) -> list[Path]:
