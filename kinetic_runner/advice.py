@@ -1,7 +1,8 @@
 """Why a payload does not load here: both sides' versions, and where a missing module was at the client."""
 
-from collections.abc import Mapping
-from pathlib import Path
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kinetic_core.wire import payload as keys
@@ -56,9 +57,42 @@ def hints(error: Exception, payload: Mapping[str, Any], plan: Plan) -> list[str]
     ['of the files under the package root, 1 excluded at the client (data: 1)']
     """
     found = [f"other versions here than at the client: {line}" for line in skew_lines(payload)]
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        found += excluded_by(plan, _module_paths(error.name, plan))
+    elif isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
+        found += excluded_by(plan, _file_paths(error.filename, plan))
     if isinstance(error, FileNotFoundError | ModuleNotFoundError) and (excluded := exclusions(plan)):
         found.append(f"of the files under the package root, {excluded}")
     return found
+
+
+def excluded_by(plan: Plan, paths: Iterable[str]) -> list[str]:
+    """Name the rule that kept out the first of these paths, or a directory that holds it.
+
+    >>> excluded_by(Plan(package_root="/p", excluded_files={"data/": "data (ignore-file)"}), ["data/x.csv"])
+    ['data/ was kept out of the context by the rule data (ignore-file)']
+    """
+    for path in paths:
+        for place in (path, f"{path}/", *(f"{parent}/" for parent in PurePosixPath(path).parents)):
+            if place in plan.excluded_files:
+                return [f"{place} was kept out of the context by the rule {plan.excluded_files[place]}"]
+    return []
+
+
+def _module_paths(name: str, plan: Plan) -> Iterator[str]:
+    """Yield where the file of a module would lie, relative to the root."""
+    for entry in plan.sys_path_rel:
+        path = posixpath.join(entry, name.replace(".", "/"))
+        yield f"{path}.py"
+        yield path
+
+
+def _file_paths(filename: str, plan: Plan) -> Iterator[str]:
+    """Yield what a file's name may mean, relative to the root: below the working directory, or as on the client."""
+    if plan.package_root and filename.startswith(f"{plan.package_root}/"):
+        yield filename.removeprefix(f"{plan.package_root}/")
+    elif not filename.startswith("/"):
+        yield posixpath.normpath(posixpath.join(plan.client_cwd_rel or "", filename))
 
 
 def exclusions(plan: Plan) -> str:
@@ -91,6 +125,7 @@ def _missing(
     if lacking:
         names = ", ".join(f"{one} {version}" for one, version in sorted(lacking.items()))
         told.append(f"the client had installed what the image lacks: {names}; add it to the dependency file")
+    told += excluded_by(plan, _module_paths(name, plan))
     if excluded := exclusions(plan):
         told.append(f"of the files under the package root, {excluded}; `.kineticignore` may name it")
     if len(told) == 1:

@@ -9,12 +9,14 @@ import attrs
 
 from kinetic._version import __version__
 from kinetic.jobs.connection import Connection
+from kinetic.submission.context import pack_context
 from kinetic.submission.references import References
+from kinetic.submission.snapshots import SnapshotCache
 from kinetic_core.errors import ConfigError, PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
-from kinetic_core.packaging.archive import Written, write_archive
+from kinetic_core.packaging.archive import Written
 from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.capture import Captured, capture
 from kinetic_core.packaging.captured import refuse_captured
@@ -79,6 +81,7 @@ class _Preparation:
     driver: BackendDriver | None
     store: Storage | None
     directory: Path
+    cache: SnapshotCache = attrs.field(factory=SnapshotCache.of_user, init=False)
     written: list[Path] = attrs.field(factory=list, init=False)
 
     def run(self) -> Prepared:
@@ -87,7 +90,13 @@ class _Preparation:
         references = References.of(request, self.connection, self.store.url if self.store else None)
         scanned, findings = self._scan(root, references)
         extensions = self.connection.host.plan_entries(root.path, request)
-        plan = make_plan(root, request.surroundings, excluded=scanned.excluded_counts, extensions=extensions)
+        plan = make_plan(
+            root,
+            request.surroundings,
+            excluded=scanned.excluded_counts,
+            extensions=extensions,
+            exclusions=scanned.exclusions,
+        )
         captured = capture(request.options.capture_env_vars, request.surroundings.environ)
         output_dir = self._output_dir()
         payload = self._payload(root, plan, references, captured, output_dir)
@@ -129,7 +138,7 @@ class _Preparation:
             *data_rules(root.path, references.local_paths),
             *ignored,
         )
-        return scan(root.path, RuleSet.compile(rules), avoid=self._own_output()), findings
+        return scan(root.path, RuleSet.compile(rules), avoid=(*self._own_output(), self.cache.folder)), findings
 
     def _own_output(self) -> tuple[Path, ...]:
         """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
@@ -170,7 +179,8 @@ class _Preparation:
         return f"payload{self._serializer().suffix}"
 
     def _archive(self, scanned: Scan, plan: Plan) -> Written:
-        return write_archive(scanned, plan, self._target(names.CONTEXT_FILE))
+        target = self._target(names.CONTEXT_FILE)
+        return pack_context(scanned, plan, target, cache=self.cache, environ=self.request.surroundings.environ)
 
     def _requirements(self, dependencies: Dependencies) -> Artifact | None:
         if self.request.options.container_image != "prebuilt" or dependencies.requirements is None:

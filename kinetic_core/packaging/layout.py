@@ -1,23 +1,31 @@
 """The packaging plan: where entry directory, working directory and import path lie, relative to the root."""
 
+import itertools
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kinetic_core.model.package import PackageRoot
+from kinetic_core.model.package import Exclusion, PackageRoot
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.presence import is_directory, is_file
 from kinetic_core.packaging.relpath import absolute, spellings
-from kinetic_core.packaging.rules import ALWAYS_NAMES, default_rules
+from kinetic_core.packaging.rules import ALWAYS, ALWAYS_NAMES, DEFAULT, default_rules
 from kinetic_core.wire.plan import Plan
+
+MAX_EXCLUDED_FILES: Final = 1_000
 
 INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 def make_plan(
-    root: PackageRoot, surroundings: Surroundings, *, excluded: Mapping[str, int], extensions: Mapping[str, Any]
+    root: PackageRoot,
+    surroundings: Surroundings,
+    *,
+    excluded: Mapping[str, int],
+    extensions: Mapping[str, Any],
+    exclusions: Iterable[Exclusion] = (),
 ) -> Plan:
     """Describe the client's directories so that the pod can rebuild them.
 
@@ -26,6 +34,7 @@ def make_plan(
         surroundings: Working directory and `sys.path`.
         excluded: Counts of exclusions per source.
         extensions: What plugins add, keyed by entry-point name; JSON.
+        exclusions: What was kept out; the first 1,000 of those that no built-in rule kept out stand in the plan.
 
     >>> root = PackageRoot(path=Path("/p"), step="entry", reason="", trail=(), entry=Path("/p/src"))
     >>> here = Surroundings(environ={}, home=Path("/home/u"), cwd=Path("/q"), sys_path=("/p", "/usr/lib"))
@@ -40,8 +49,15 @@ def make_plan(
         client_cwd_rel=_shipped_spelling(surroundings.cwd, root.path, absent),
         sys_path_rel=tuple(dict.fromkeys(["", *_sys_path(root.path, surroundings, absent)])),
         excluded=dict(excluded),
+        excluded_files=dict(itertools.islice(_told(exclusions), MAX_EXCLUDED_FILES)),
         extensions=dict(extensions),
     )
+
+
+def _told(exclusions: Iterable[Exclusion]) -> Iterator[tuple[str, str]]:
+    for exclusion in exclusions:
+        if exclusion.source not in (ALWAYS, DEFAULT):
+            yield exclusion.name, f"{exclusion.rule} ({exclusion.source})"
 
 
 def absent_names(environ: Mapping[str, str]) -> frozenset[str]:

@@ -22,11 +22,15 @@ class Plan:
     """Client `sys.path` entries under the root, in the client's order, the first always `""`."""
     excluded: Mapping[str, int] = field(default_factory=dict)
     """Count of exclusions per source, such as `{"always": 3, "ignore-file": 12}`."""
+    excluded_files: Mapping[str, str] = field(default_factory=dict)
+    """What rules kept out, relative to the root, directories ending in `/`, each with its rule; not everything
+    when that is much. A pod that misses a file can say why."""
     extensions: Mapping[str, Any] = field(default_factory=dict)
     """What plugins added, keyed by entry-point name."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as the JSON object of the contract."""
+        told: dict[str, Any] = {"excluded_files": dict(self.excluded_files)} if self.excluded_files else {}
         return {
             "format": FORMAT,
             "package_root": self.package_root,
@@ -35,6 +39,7 @@ class Plan:
             "sys_path_rel": list(self.sys_path_rel),
             "excluded": dict(self.excluded),
             "extensions": dict(self.extensions),
+            **told,
         }
 
     def to_bytes(self) -> bytes:
@@ -71,6 +76,7 @@ def read_plan(data: bytes | None) -> tuple[Plan, tuple[str, ...]]:
         client_cwd_rel=_cwd(raw, warnings),
         sys_path_rel=_paths(raw, warnings),
         excluded=_counts(raw),
+        excluded_files=_rules(raw),
         extensions=raw["extensions"] if isinstance(raw.get("extensions"), dict) else {},
     )
     return plan, tuple(warnings)
@@ -106,3 +112,10 @@ def _counts(raw: dict[str, Any]) -> dict[str, int]:
     if not isinstance(value, dict):
         return {}
     return {key: count for key, count in value.items() if isinstance(count, int)}
+
+
+def _rules(raw: dict[str, Any]) -> dict[str, str]:
+    value = raw.get("excluded_files")
+    if not isinstance(value, dict):
+        return {}
+    return {path: rule for path, rule in value.items() if isinstance(rule, str)}

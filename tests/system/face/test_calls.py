@@ -171,3 +171,34 @@ def test_a_backend_of_a_later_release_says_so_when_used(project: Project) -> Non
     ended = project.run("import train; train.double(1)", environ={"KINETIC_BACKEND": "gke"}, fails=True)
     assert "gke" in ended.err
     assert "kinetic-run" in ended.err
+
+
+def test_what_the_ignore_file_keeps_from_the_pod_is_named_with_its_rule(project: Project) -> None:
+    project.write(".kineticignore", "late*\nraw\n")
+    project.write("late.py", "LATE = 1")
+    project.write("raw/x.csv", "1")
+    project.write(
+        "job.py",
+        """
+        import kinetic
+        @kinetic.run
+        def missing(what):
+            if what == "module":
+                import late
+            else:
+                open("raw/x.csv")
+        """,
+    )
+    ended = project.run("""
+        import json, job
+        told = []
+        for what, error in (("module", ModuleNotFoundError), ("file", FileNotFoundError)):
+            try:
+                job.missing(what)
+            except error as caught:
+                told.append("".join(caught.__notes__))
+        print(json.dumps(told))
+    """)
+    module, file = ended.said
+    assert "late.py was kept out of the context by the rule late* (ignore-file)" in module
+    assert "raw/ was kept out of the context by the rule raw (ignore-file)" in file
