@@ -11,21 +11,26 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 
 from kinetic.profiles import Profile, Profiles, load_profiles
 from kinetic_core.errors import ConfigError
+from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_core.wire import names
 
 ENV_PROFILE: Final = "KINETIC_PROFILE"
 ENV_PROFILES_FILE: Final = "KINETIC_PROFILES_FILE"
 ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
+ENV_CACHE: Final = "KINETIC_CACHE"
 
 ARGUMENT: Final = "argument"
 DEFAULT: Final = "default"
+
+CacheMode = Literal["on", "off", "verify"]
+CACHE_MODES: Final[tuple[CacheMode, ...]] = ("on", "off", "verify")
 
 _MACHINE_ID: Final = Path("/etc/machine-id")
 _UNSAID: Final = RunOptions()
@@ -151,6 +156,25 @@ def accepted_formats(surroundings: Surroundings) -> tuple[str, ...] | None:
     return None if said is None else _names(said) or None
 
 
+def cache_mode(environ: Mapping[str, str]) -> tuple[CacheMode, tuple[Finding, ...]]:
+    """Return how to use the cache of contexts, and a warning about a value that means nothing.
+
+    >>> cache_mode({"KINETIC_CACHE": "off"})[0], cache_mode({})[0]
+    ('off', 'on')
+    """
+    chosen = variable(environ, ENV_CACHE)
+    for mode in CACHE_MODES:
+        if chosen in {None, mode}:
+            return mode, ()
+    finding = Finding(
+        code="setting_ignored",
+        severity=Severity.WARNING,
+        message=f"{ENV_CACHE}={chosen!r} means nothing; using 'on'",
+        remedy=f"Set {ENV_CACHE} to one of: {', '.join(CACHE_MODES)}.",
+    )
+    return "on", (finding,)
+
+
 def in_pod(environ: Mapping[str, str]) -> bool:
     """Tell whether this process is a job's: then a call of a decorated function runs inline.
 
@@ -194,7 +218,7 @@ def safe_name(text: str, *, limit: int = 40) -> str:
 def store_folder(surroundings: Surroundings) -> str:
     """Return this user's folder in a shared store: `<user>-<8 hex of a stable machine and user hash>`."""
     user = variable(surroundings.environ, "LOGNAME") or variable(surroundings.environ, "USER") or _account_name()
-    digest = hashlib.sha256(f"{_machine()}\0{user}".encode(errors="surrogateescape")).hexdigest()
+    digest = hashlib.sha256(f"{machine()}\0{user}".encode(errors="surrogateescape")).hexdigest()
     return f"{safe_name(user)}-{digest[:8]}"
 
 
@@ -245,7 +269,8 @@ def _account_name() -> str:
         return "user"
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Return a text that tells this machine from others."""
     try:
         return _MACHINE_ID.read_text(encoding="ascii").strip() or socket.gethostname()
     except (OSError, ValueError):

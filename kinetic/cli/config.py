@@ -23,6 +23,7 @@ _KNOBS: Final = (
     ("no_default_excludes", "KINETIC_NO_DEFAULT_EXCLUDES", "0"),
     ("context_size_warn_mb", "KINETIC_CONTEXT_SIZE_WARN_MB", "100"),
     ("payload_size_warn_mb", "KINETIC_PAYLOAD_SIZE_WARN_MB", "50"),
+    ("cache", "KINETIC_CACHE", "on"),
     ("log_level", "KINETIC_LOG_LEVEL", None),
 )
 _TELLING_NAME: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|CREDENTIAL|SIGNATURE|\bSIG\b", re.IGNORECASE)

@@ -35,6 +35,7 @@ def test_each_value_comes_with_its_source(cli: Cli, home: Path) -> None:
         "no_default_excludes": {"value": "0", "source": "default"},
         "context_size_warn_mb": {"value": "100", "source": "default"},
         "payload_size_warn_mb": {"value": "50", "source": "default"},
+        "cache": {"value": "on", "source": "default"},
         "log_level": {"value": None, "source": "default"},
     }
 

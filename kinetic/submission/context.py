@@ -1,0 +1,90 @@
+"""The context archive of a submission: what is unchanged since the last one comes from the cache."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from kinetic import settings
+from kinetic.log import get_logger
+from kinetic.submission.snapshots import SnapshotCache, link_or_copy
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.packaging.archive import Written, write_archive
+from kinetic_core.packaging.scan import Scan
+from kinetic_core.wire.plan import Plan
+
+_MOST_THREADS: Final = 4
+
+
+def pack_context(scan: Scan, plan: Plan, target: Path, *, cache: SnapshotCache, environ: Mapping[str, str]) -> Written:
+    """Put the context archive of a scanned tree in its place; the same bytes whatever the cache holds.
+
+    Args:
+        scan: What ships.
+        plan: Goes in last.
+        target: Where the archive is to lie.
+        cache: Used as `KINETIC_CACHE` says.
+        environ: Where that is looked up.
+
+    Raises:
+        PackagingError: The archive cannot be written.
+    """
+    mode, findings = settings.cache_mode(environ)
+    pack = {"off": _without_cache, "verify": _verified, "on": _after_the_last}[mode]
+    written = pack(scan, plan, target, cache)
+    return attrs.evolve(written, findings=(*findings, *written.findings))
+
+
+def _without_cache(scan: Scan, plan: Plan, target: Path, _: SnapshotCache) -> Written:
+    return write_archive(scan, plan, target, threads=_threads())
+
+
+def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:
+    earlier = cache.load(scan.root)
+    written = write_archive(scan, plan, target, earlier=earlier, threads=_threads())
+    if written.is_earlier:
+        try:
+            link_or_copy(written.artifact.path, target)
+        except OSError:
+            # Another process has replaced it meanwhile.
+            written = write_archive(scan, plan, target, threads=_threads())
+        else:
+            written = attrs.evolve(written, artifact=attrs.evolve(written.artifact, path=target))
+    if written.snapshot == earlier:
+        get_logger("kinetic.submission").debug("context_unchanged", root=str(scan.root))
+    else:
+        cache.keep(scan.root, written.snapshot)
+    return written
+
+
+def _verified(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:
+    """Read every file, and see whether the cache would have given the same."""
+    written = write_archive(scan, plan, target, threads=_threads())
+    earlier = cache.load(scan.root)
+    if earlier is not None:
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            warm = write_archive(scan, plan, Path(folder, target.name), earlier=earlier, threads=_threads())
+        if warm.artifact.sha256 != written.artifact.sha256:
+            written = attrs.evolve(written, findings=(*written.findings, _mismatch(scan.root)))
+    cache.keep(scan.root, written.snapshot)
+    return written
+
+
+def _mismatch(root: Path) -> Finding:
+    return Finding(
+        code="snapshot_stale",
+        severity=Severity.WARNING,
+        message=f"the cache of {root} would have shipped something else than lies there now; it was not used",
+        remedy="A file that changed during this very check explains it; else the file system does not tell of changes: "
+        "set KINETIC_CACHE=off there.",
+    )
+
+
+def _threads() -> int:
+    try:
+        return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    except AttributeError:
+        return min(_MOST_THREADS, os.cpu_count() or 1)

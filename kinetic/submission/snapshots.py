@@ -1,0 +1,206 @@
+"""The cache of contexts: for each package root the last archive, and what it was made from.
+
+It is this user's alone, safe to delete at any time, and shared by all processes: an index and its archive belong
+together by the archive's hash, each is moved into place whole, and what does not fit together is not used.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from kinetic import settings
+from kinetic.log import get_logger
+from kinetic_core.packaging.snapshot import Snapshot
+
+MOST_BYTES: Final = 2 << 30
+MOST_ROOTS: Final = 200
+_INDEX: Final = "index"
+_ROOT: Final = "root"
+_LOCK: Final = "lock"
+
+
+@attrs.frozen(kw_only=True)
+class KeptContext:
+    """What the cache holds for one package root."""
+
+    folder: Path
+    root: str
+    """As the user spells it."""
+    size_bytes: int
+    used_at: float
+    """Seconds since the epoch."""
+
+
+@attrs.frozen(kw_only=True)
+class SnapshotCache:
+    """The cache in a folder of its own; the least recently used roots go when it grows too large."""
+
+    folder: Path
+    most_bytes: int = MOST_BYTES
+    most_roots: int = MOST_ROOTS
+
+    @classmethod
+    def of_user(cls) -> "SnapshotCache":
+        """Return the user's own cache, where the platform keeps such things."""
+        import platformdirs
+
+        return cls(folder=platformdirs.user_cache_path("kinetic-run") / "contexts")
+
+    def load(self, root: Path) -> Snapshot | None:
+        """Return what the last packaging of a root left, if it is whole.
+
+        Args:
+            root: Absolute.
+        """
+        place = self._place(root)
+        try:
+            if not _is_own(self.folder):
+                return None
+            data = (place / _INDEX).read_bytes()
+            os.utime(place / _INDEX)
+        except OSError:
+            return None
+        return Snapshot.from_bytes(data, lambda sha256: place / f"{sha256}.zip")
+
+    def keep(self, root: Path, snapshot: Snapshot) -> None:
+        """Keep what a packaging left, in place of what was there; nothing is said when it cannot be kept.
+
+        Args:
+            root: Absolute.
+            snapshot: Its archive may lie anywhere, and stays there.
+        """
+        if snapshot.size_bytes > self.most_bytes or not self.folder.is_absolute():
+            return
+        place = self._place(root)
+        try:
+            _make_private(self.folder)
+            place.mkdir(mode=0o700, exist_ok=True)
+            with _locked(place) as is_ours:
+                if is_ours:
+                    _store(place, root, snapshot)
+            self._trim(place)
+        except OSError as error:
+            get_logger("kinetic.submission").debug("context_not_kept", folder=str(place), error=str(error))
+
+    def contents(self) -> tuple[KeptContext, ...]:
+        """Return what is kept, the last used first."""
+        try:
+            places = [Path(entry.path) for entry in os.scandir(self.folder) if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            return ()
+        found = [_described(place) for place in places]
+        return tuple(sorted(found, key=lambda kept: (-kept.used_at, kept.folder)))
+
+    def clear(self) -> tuple[KeptContext, ...]:
+        """Remove everything, and return what it was."""
+        removed = self.contents()
+        for kept in removed:
+            shutil.rmtree(kept.folder, ignore_errors=True)
+        return removed
+
+    def _place(self, root: Path) -> Path:
+        # A home may be shared by machines whose processors compress differently.
+        key = hashlib.sha256(os.fsencode(f"{settings.machine()}\0{root}")).hexdigest()
+        return self.folder / key[:32]
+
+    def _trim(self, current: Path) -> None:
+        total = 0
+        for number, kept in enumerate(self.contents(), start=1):
+            total += kept.size_bytes
+            if (total > self.most_bytes or number > self.most_roots) and kept.folder != current:
+                shutil.rmtree(kept.folder, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Put a file in a second place: as a link where that can be, else as a copy; whole, or not at all.
+
+    Args:
+        source: Neither name's holder may write to it.
+        target: Replaced when it exists.
+
+    Raises:
+        OSError: It cannot be put there.
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
+        made = Path(folder, "file")
+        try:
+            os.link(source, made)
+        except OSError:
+            made.touch(mode=0o600)
+            shutil.copyfile(source, made)
+        # Should both be links to one file already, nothing moves, and the name left over goes with the folder.
+        made.replace(target)
+
+
+def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
+    archive = place / f"{snapshot.sha256}.zip"
+    if snapshot.archive != archive:
+        link_or_copy(snapshot.archive, archive)
+    _replace(place / _ROOT, os.fsencode(root))
+    _replace(place / _INDEX, snapshot.to_bytes())
+    for left in place.iterdir():
+        if left.name not in {_INDEX, _ROOT, _LOCK, archive.name}:
+            _remove(left)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(place: Path) -> Iterator[bool]:
+    """Hold a folder against other processes that would write there; tell whether it worked, and never wait."""
+    descriptor = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+def _make_private(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(folder):
+        raise PermissionError(f"{folder} is not this user's own directory")
+    folder.chmod(0o700)
+
+
+def _is_own(folder: Path) -> bool:
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def _described(place: Path) -> KeptContext:
+    size, used_at, root = 0, 0.0, ""
+    with contextlib.suppress(OSError):
+        size = sum(path.lstat().st_size for path in place.iterdir())
+        used_at = (place / _INDEX).stat().st_mtime
+        root = os.fsdecode((place / _ROOT).read_bytes())
+    return KeptContext(folder=place, root=root, size_bytes=size, used_at=used_at)
