@@ -15,7 +15,7 @@ from kinetic_core.errors import SubmissionError
 from kinetic_local.job import Job
 from kinetic_local.places import remove_private
 from kinetic_local.pod import LOG, append_event, open_events, open_log
-from kinetic_local.processes import start_mark
+from kinetic_local.processes import is_still, start_mark
 
 _DEATH_S: Final = 2.0
 _POLL_S: Final = 0.005
@@ -78,9 +78,10 @@ def launch(job: Job, environ: Mapping[str, str]) -> None:
 def _kill(pid: int) -> None:
     """Kill the supervisor, and with it its runner, and wait until it is gone."""
     mark, deadline_s = start_mark(pid), time.monotonic() + _DEATH_S
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    while mark and start_mark(pid) == mark and time.monotonic() < deadline_s:
+    if is_still(pid, mark):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    while is_still(pid, mark) and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
 
 

@@ -44,16 +44,18 @@ def descendants(pid: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def signal_all(group: int, pids: tuple[int, ...], number: signal.Signals) -> None:
-    """Send a signal to a process group and to further processes; those that are gone are no error.
+def signal_all(group: int | None, pids: tuple[int, ...], number: signal.Signals) -> None:
+    """Send a signal to a process group, if one is given, and to processes; those that are gone are no error.
 
     Raises:
         ValueError: The group or one of the ids would reach the caller's own group, or every process there is.
     """
-    if group == os.getpgrp() or min(group, *pids, group) <= 1:
+    addressed = pids if group is None else (group, *pids)
+    if group == os.getpgrp() or any(one <= 1 for one in addressed):
         raise ValueError(f"refusing to send {number.name} to group {group} and processes {pids}")
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+    if group is not None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

@@ -22,6 +22,8 @@ from kinetic_local.turns import drop_ticket, take_slot
 _FIRST_POLL_S: Final = 0.002
 _LAST_POLL_S: Final = 0.05
 _SWEEPS: Final = 100
+_PEEK: Final = os.WEXITED | os.WNOHANG | os.WNOWAIT
+"""Look for a child that has ended, and leave it there."""
 
 
 class Supervision:
@@ -122,21 +124,23 @@ class Supervision:
         """Collect all children that ended; return the runner's wait status if it was among them."""
         found = None
         with suppress(ChildProcessError):
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                if ended[0] == runner:
-                    found = ended[1]
+            while (ended := os.waitid(os.P_ALL, 0, _PEEK)) is not None:
+                if ended.si_pid == runner:
+                    # Before it is collected: afterwards its id may soon mean a group of somebody else.
+                    signal_all(runner, (), signal.SIGKILL)
+                status = os.waitpid(ended.si_pid, 0)[1]
+                found = status if ended.si_pid == runner else found
         return found
 
-    def _sweep(self, group: int) -> None:
-        """Kill whatever the runner left running, in its group or out of it."""
-        signal_all(group, (), signal.SIGKILL)
+    def _sweep(self, runner: int) -> None:
+        """Kill whatever the runner, which was collected with its group, left running out of it."""
         for _ in range(_SWEEPS):
-            self._reap(group)
+            self._reap(runner)
             try:
-                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                os.waitid(os.P_ALL, 0, _PEEK)
             except ChildProcessError:
                 return
-            signal_all(group, descendants(os.getpid()), signal.SIGKILL)
+            signal_all(None, descendants(os.getpid()), signal.SIGKILL)
             self._sleep(_FIRST_POLL_S)
 
     def _signal(self, group: int, number: signal.Signals) -> None:

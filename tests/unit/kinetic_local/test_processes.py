@@ -82,9 +82,11 @@ def test_a_signal_reaches_the_group_and_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "pids"), [(0, ()), (1, ()), (-1, ()), (NO_SUCH_PROCESS, (0,)), (NO_SUCH_PROCESS, (-1,))]
+    ("group", "pids"), [(0, ()), (1, ()), (-1, ()), (NO_SUCH_PROCESS, (0,)), (None, (NO_SUCH_PROCESS, -1))]
 )
-def test_no_signal_ever_goes_to_a_number_that_means_more_than_one_group(group: int, pids: tuple[int, ...]) -> None:
+def test_no_signal_ever_goes_to_a_number_that_means_more_than_one_group(
+    group: int | None, pids: tuple[int, ...]
+) -> None:
     with pytest.raises(ValueError, match="refusing to send SIGCONT"):
         signal_all(group, pids, signal.SIGCONT)
 
