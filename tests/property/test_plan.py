@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kinetic_core.wire.plan import Plan, read_plan
 
-KEYS = st.sampled_from(sorted(Plan(package_root="").to_json())) | st.text(max_size=3)
+KEYS = st.sampled_from(sorted(Plan(package_root="", excluded_files={"a": "b"}).to_json())) | st.text(max_size=3)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
@@ -22,6 +22,7 @@ def check(plan: Plan, warnings: tuple[str, ...]) -> None:
     assert plan.client_cwd_rel is None or isinstance(plan.client_cwd_rel, str)
     assert all(isinstance(entry, str) for entry in plan.sys_path_rel)
     assert all(isinstance(count, int) for count in plan.excluded.values())
+    assert all(isinstance(rule, str) for rule in plan.excluded_files.values())
     assert isinstance(plan.extensions, dict)
     assert all(warnings)
 

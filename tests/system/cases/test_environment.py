@@ -6,6 +6,50 @@ import sys
 
 from tests.fakes.travelling_project import TravellingProject
 
+JOB = """
+    import glob, os, kinetic
+
+    def visible():
+        "Which process shows which value: in its command line, or in its environment as it was started."
+        found = []
+        for name in (*glob.glob("/proc/[0-9]*/cmdline"), *glob.glob("/proc/[0-9]*/environ")):
+            try:
+                content = open(name, "rb").read()
+            except OSError:
+                continue
+            pid, run = int(name.split("/")[2]), os.environ["RUN"]
+            found += [(name.rpartition("/")[2], value, pid == os.getpid(), pid == int(os.environ["CLIENT"]))
+                      for value in ("app", "plain", "vault") if f"value-{value}-{run}".encode() in content]
+        return found
+
+    @kinetic.run(capture_env_vars=["APP_*", "PLAIN", "CLIENT", "ODD", "RUN"], secrets=["VAULT"])
+    def f():
+        values = [os.environ[name] for name in ("APP_TOKEN", "PLAIN", "VAULT")]
+        return values, os.environb[b"ODD"], visible()
+
+    @kinetic.run(capture_env_vars=["APP_*", "PLAIN"], secrets=["VAULT"])
+    def fails(x):
+        raise ValueError("no luck")
+"""
+CLIENT = """
+    import json, os, threading, traceback, kinetic, job
+    os.environb[b"ODD"] = b"\\xff\\n="
+    os.environ["CLIENT"] = str(os.getpid())
+    values, odd, seen = job.f()
+    assert odd == b"\\xff\\n=", odd
+    assert values == [os.environ[name] for name in ("APP_TOKEN", "PLAIN", "VAULT")]
+    for argument in (1, threading.Lock()):
+        try:
+            job.fails(argument)
+        except ValueError:
+            traceback.print_exc()
+    handle = job.fails.run_async(1)
+    handle.wait()
+    package = kinetic.package(job.f, (), directory="../artifacts")
+    print(handle.to_dict(), handle, package, [*handle.events()], handle.logs())
+    print(json.dumps(seen))
+"""
+
 
 def private() -> dict[str, str]:
     """Return variables whose values no other process on this machine has."""
@@ -14,56 +58,9 @@ def private() -> dict[str, str]:
 
 
 def test_no_value_is_seen_outside_of_the_payload_and_the_functions_process(project: TravellingProject) -> None:
-    project.write(
-        "job.py",
-        """
-        import glob, os, kinetic
-
-        def visible():
-            "Which process shows which value: in its command line, or in its environment as it was started."
-            found = []
-            for name in (*glob.glob("/proc/[0-9]*/cmdline"), *glob.glob("/proc/[0-9]*/environ")):
-                try:
-                    content = open(name, "rb").read()
-                except OSError:
-                    continue
-                pid, run = int(name.split("/")[2]), os.environ["RUN"]
-                found += [(name.rpartition("/")[2], value, pid == os.getpid(), pid == int(os.environ["CLIENT"]))
-                          for value in ("app", "plain", "vault") if f"value-{value}-{run}".encode() in content]
-            return found
-
-        @kinetic.run(capture_env_vars=["APP_*", "PLAIN", "CLIENT", "ODD", "RUN"], secrets=["VAULT"])
-        def f():
-            values = [os.environ[name] for name in ("APP_TOKEN", "PLAIN", "VAULT")]
-            return values, os.environb[b"ODD"], visible()
-
-        @kinetic.run(capture_env_vars=["APP_*", "PLAIN"], secrets=["VAULT"])
-        def fails(x):
-            raise ValueError("no luck")
-        """,
-    )
+    project.write("job.py", JOB)
     values = private()
-    ended = project.run(
-        """
-        import json, os, threading, traceback, kinetic, job
-        os.environb[b"ODD"] = b"\\xff\\n="
-        os.environ["CLIENT"] = str(os.getpid())
-        values, odd, seen = job.f()
-        assert odd == b"\\xff\\n=", odd
-        assert values == [os.environ[name] for name in ("APP_TOKEN", "PLAIN", "VAULT")]
-        for argument in (1, threading.Lock()):
-            try:
-                job.fails(argument)
-            except ValueError:
-                traceback.print_exc()
-        handle = job.fails.run_async(1)
-        handle.wait()
-        package = kinetic.package(job.f, (), directory="../artifacts")
-        print(handle.to_dict(), handle, package, [*handle.events()], handle.logs())
-        print(json.dumps(seen))
-        """,
-        environ={**values, "KINETIC_LOG_LEVEL": "DEBUG"},
-    )
+    ended = project.run(CLIENT, environ={**values, "KINETIC_LOG_LEVEL": "DEBUG"})
     assert [seen for seen in ended.said if not seen[3]] == [["environ", "vault", True, False]]
     assert "environment_captured" in ended.err
     private_values = [value for name, value in values.items() if name != "RUN"]

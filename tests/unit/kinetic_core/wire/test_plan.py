@@ -35,6 +35,14 @@ def test_the_keys_are_those_of_the_contract() -> None:
     assert FORMAT == 1
 
 
+def test_names_that_rules_kept_out_are_told_where_there_are_any() -> None:
+    told = Plan(package_root="/p", excluded_files={"data/": "data"})
+    assert told.to_json()["excluded_files"] == {"data/": "data"}
+    assert read_plan(told.to_bytes()) == (told, ())
+    assert read_plan(as_bytes(excluded_files={"a": 1, "b": "*.b"}))[0].excluded_files == {"b": "*.b"}
+    assert read_plan(as_bytes(excluded_files=["a"]))[0].excluded_files == {}
+
+
 def test_what_was_written_is_read_without_a_warning() -> None:
     assert read_plan(FULL.to_bytes()) == (FULL, ())
 
