@@ -388,9 +388,10 @@ def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch:
     monkeypatch.setattr(faulthandler, "enable", lambda: done.append("crashes told"))
     monkeypatch.setattr(streams, "unbuffer", lambda: done.append("unbuffered"))
     monkeypatch.setattr(runner, "run", lambda *_, **__: 1)
+    program = str(Path(runner.__file__).with_name("__main__.py"))
     with pytest.raises(SystemExit) as left:
-        runpy.run_module("kinetic_runner", run_name="__main__")
+        runpy.run_path(program, run_name="__main__")
     assert left.value.code == 1
     assert done == ["unbuffered", "crashes told"]
-    runpy.run_module("kinetic_runner.__main__", run_name="__mp_main__")
+    runpy.run_path(program, run_name="__mp_main__")
     assert done == ["unbuffered", "crashes told"]
