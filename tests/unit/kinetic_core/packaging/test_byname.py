@@ -27,9 +27,9 @@ class Alias:
 def test_an_alias_is_made_anew_of_its_parts() -> None:
     variable: Any = typing.TypeVar  # made out of sight of type checkers, which want it bound to its name
     parameter = variable("parameter")
-    make, arguments = byname.alias(Alias("Several", list[parameter], type_params=(parameter,)))
+    make, arguments = byname.alias(Alias("Several", types.GenericAlias(list, (parameter,)), type_params=(parameter,)))
     made = make(*arguments)
-    assert (type(made), made.__name__, made.__value__) == (Alias, "Several", list[parameter])
+    assert (type(made), made.__name__, made.__value__.__args__) == (Alias, "Several", (parameter,))
     assert made.__type_params__ == (parameter,)
 
 
