@@ -127,8 +127,12 @@ class _LazyLogger:
 
 def _processors_of_the_application() -> "tuple[Processor, ...] | None":
     """Return the application's own chain where it has configured structlog over the standard library."""
-    structlog = sys.modules.get("structlog")
-    if structlog is None or not structlog.is_configured():
+    if "structlog" not in sys.modules:
+        return None
+    # Not what lies in sys.modules: another thread may be half-way through importing it, and this waits for it.
+    import structlog
+
+    if not structlog.is_configured():
         return None
     configured = structlog.get_config()
     if not isinstance(configured["logger_factory"], structlog.stdlib.LoggerFactory):

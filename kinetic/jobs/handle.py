@@ -1,7 +1,6 @@
 """Job handles: all that can be asked of a job, from any process."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -11,14 +10,12 @@ from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
 from kinetic.jobs.results import collect
-from kinetic.log import get_logger
+from kinetic.jobs.streaming import LogStream, write_out
 from kinetic_core.errors import ResultTimeoutError, ResultUnavailableError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_core.wire.result import Result
 
 R_co = TypeVar("R_co", covariant=True)
-
-LOG_GRACE_S = 5.0
 
 
 class JobHandle(Generic[R_co]):
@@ -36,6 +33,7 @@ class JobHandle(Generic[R_co]):
         self._connection = connection
         self._accepted = accepted
         self._observed: set[tuple[str, object]] = set()
+        self._stream = LogStream(record.job_id, lambda: self._backend.logs(record.ref, follow=True))
 
     @property
     def job_id(self) -> str:
@@ -125,12 +123,13 @@ class JobHandle(Generic[R_co]):
             RemoteError: The function's exception cannot come home as itself.
             BaseException: The function's own exception, with the remote traceback as a note.
         """
-        streaming = self._start_streaming() if stream_logs else None
+        if stream_logs:
+            self._stream.start()
         try:
             state = self._wait(timeout, on_status_change)
+            self._stream.finish()
         finally:
-            if streaming is not None:
-                streaming.join(LOG_GRACE_S)
+            self._stream.stop()
         storage = self._connection.storage(self._record.storage)
         value: R_co = collect(self._record, state, storage, self._backend, self._reader())
         if cleanup:
@@ -142,11 +141,14 @@ class JobHandle(Generic[R_co]):
         """Stream the log and return the value; Ctrl-C leaves the job running and says how to go on."""
         try:
             return self.result(stream_logs=True)
-        except KeyboardInterrupt:
-            sys.stderr.write(
-                f"\nkinetic: {self.job_id} goes on. Attach to it with kinetic.attach({self.job_id!r}).result(),"
-                f" cancel it with kinetic.attach({self.job_id!r}).cancel()\n"
+        except KeyboardInterrupt as interrupt:
+            advice = (
+                f"{self.job_id} goes on. Attach to it with kinetic.attach({self.job_id!r}).result(),"
+                f" cancel it with kinetic.attach({self.job_id!r}).cancel()"
             )
+            sys.stderr.write(f"\nkinetic: {advice}\n")
+            # Below the traceback too, which would otherwise bury it.
+            interrupt.add_note(advice)
             raise
 
     @overload
@@ -157,7 +159,8 @@ class JobHandle(Generic[R_co]):
         """Return the log as text; with `follow`, copy it to stdout until the job has ended instead."""
         if not follow:
             return "".join(self._backend.logs(self._record.ref))
-        self._copy_log()
+        for piece in self._backend.logs(self._record.ref, follow=True):
+            write_out(piece)
         return None
 
     def tail(self, n: int = 100) -> str:
@@ -214,25 +217,6 @@ class JobHandle(Generic[R_co]):
                 " ask this handle again"
             )
         return state
-
-    def _start_streaming(self) -> threading.Thread:
-        # A daemon: a log that does not end must not keep the client from its result, or from leaving.
-        thread = threading.Thread(target=self._stream_log, name=f"kinetic-log-{self.job_id}", daemon=True)
-        thread.start()
-        return thread
-
-    def _stream_log(self) -> None:
-        try:
-            self._copy_log()
-        except Exception as error:  # noqa: BLE001  the log stream never decides a job's outcome
-            get_logger("kinetic.jobs").warning(
-                "log_stream_lost", job_id=self.job_id, error=repr(error), remedy="read it later with handle.logs()"
-            )
-
-    def _copy_log(self) -> None:
-        for piece in self._backend.logs(self._record.ref, follow=True):
-            sys.stdout.write(piece)
-            sys.stdout.flush()
 
     def __repr__(self) -> str:
         return f"<kinetic.JobHandle {self.job_id} {self.func_name} on {self.backend}>"

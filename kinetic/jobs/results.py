@@ -41,7 +41,7 @@ def collect(
         BaseException: The function's own exception, with the remote traceback as a note.
     """
     if state.status is JobStatus.CANCELLED:
-        raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled{_because(state)}")
+        raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled")
     leader = _fetch(record, storage, f"{record.folder}/{record.result_file}", read)
     failures = _worker_failures(record, storage, read)
     if leader is None and not failures:
@@ -49,7 +49,7 @@ def collect(
     if leader is not None and leader.success and not failures:
         return leader.result
     first = failures[0] if leader is None or leader.success else leader
-    raise _failure(record, first, [result.host_index for result in failures if result is not first])
+    raise _failure(record, state, first, [result.host_index for result in failures if result is not first])
 
 
 def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
@@ -79,8 +79,8 @@ def _is_worker_result(key: str, suffix: str) -> bool:
     return name.startswith("result-worker-") and name.endswith(suffix)
 
 
-def _failure(record: JobRecord, result: Result, other_hosts: list[int]) -> BaseException:
-    error = _home_coming(record, result)
+def _failure(record: JobRecord, state: JobState, result: Result, other_hosts: list[int]) -> BaseException:
+    error = _home_coming(record, state, result)
     where = f" on host {result.host_index}" if result.host_index or other_hosts else ""
     _add_note(error, f"raised in {record.job_id} ({record.func_name}){where}, phase {result.phase!r}")
     if result.traceback:
@@ -98,7 +98,7 @@ def _add_note(error: BaseException, note: str) -> None:
         vars(error)["__notes__"] = [*(notes if isinstance(notes, list) else ()), note]
 
 
-def _home_coming(record: JobRecord, result: Result) -> BaseException:
+def _home_coming(record: JobRecord, state: JobState, result: Result) -> BaseException:
     if result.serialization_failed:
         cause = f": {result.exception}" if result.exception is not None else ""
         return JobFailedError(
@@ -108,7 +108,7 @@ def _home_coming(record: JobRecord, result: Result) -> BaseException:
     if result.terminated:
         return JobFailedError(
             f"{record.job_id} ({record.func_name}) was told to stop while in phase {result.phase!r}"
-            " (preempted, or ended from outside)"
+            f" ({state.reason or 'preempted, or ended from outside'})"
         )
     exception = result.exception
     text = f"{type(exception).__name__}: {exception}" if exception is not None else "no exception was recorded"

@@ -212,3 +212,23 @@ def test_a_broken_stderr_harms_nobody() -> None:
     )
 
     assert ended.returncode == 0
+
+
+def test_many_threads_may_log_their_first_event_at_once() -> None:
+    code = """
+import threading, sys
+from kinetic.log import get_logger
+sys.setswitchinterval(1e-6)
+failed = []
+threading.excepthook = lambda told: failed.append(told.exc_value)
+start = threading.Barrier(16)
+def first():
+    start.wait()
+    get_logger("kinetic.x").warning("happened")
+threads = [threading.Thread(target=first) for _ in range(16)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(str(failed) if failed else 0)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("kinetic: happened")) == (0, 16)

@@ -159,6 +159,12 @@ def test_a_job_told_to_stop_says_in_which_phase(record: JobRecord, store: Storag
         collected(record, store, FAILED)
 
 
+def test_a_job_that_ran_out_of_time_says_so(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, terminated=True, phase="execute"))
+    with pytest.raises(JobFailedError, match=r"in phase 'execute' \(timed out after 1 s\)"):
+        collected(record, store, JobState(status=JobStatus.FAILED, reason="timed out after 1 s"))
+
+
 def test_a_job_without_a_result_tells_exit_code_reason_and_the_last_thirty_lines(
     record: JobRecord, store: Storage
 ) -> None:

@@ -1,0 +1,84 @@
+"""Copying a job's log to stdout while something else waits for the job."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+from kinetic.log import get_logger
+
+GRACE_S = 5.0
+
+
+class LogStream:
+    """The log of one job on this process's stdout: each character once, however often streaming starts anew."""
+
+    def __init__(self, job_id: str, read: Callable[[], Iterator[str]]) -> None:
+        """Stream what `read` yields: the log from its beginning, until the job has ended."""
+        self._job_id = job_id
+        self._read = read
+        self._lock = threading.Lock()
+        self._shown = 0
+        self._turn = 0
+        self._writing = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, or go on after what was shown already."""
+        self._turn += 1
+        # A daemon: a log that does not end must not keep the client from leaving.
+        self._thread = threading.Thread(
+            target=self._copy, args=(self._turn,), name=f"kinetic-log-{self._job_id}", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Show no more; returns at once, also while stdout takes nothing."""
+        self._turn += 1
+        self._thread = None
+
+    def finish(self) -> None:
+        """Show the rest, now that the job has ended: as long as it takes, but not when nothing more comes."""
+        thread = self._thread
+        while thread is not None and thread.is_alive():
+            before = self._shown
+            thread.join(GRACE_S)
+            if thread.is_alive() and self._shown == before and not self._writing:
+                self._say_lost("its end did not come")
+                break
+        self.stop()
+
+    def _copy(self, turn: int) -> None:
+        try:
+            passed = 0
+            for piece in self._read():
+                if not self._show(piece, passed, turn):
+                    return
+                passed += len(piece)
+        except Exception as error:  # noqa: BLE001  the log stream never decides a job's outcome
+            self._say_lost(type(error).__name__)
+
+    def _show(self, piece: str, passed: int, turn: int) -> bool:
+        with self._lock:
+            if turn != self._turn:
+                return False
+            self._writing = True
+            try:
+                write_out(piece[max(0, self._shown - passed) :])
+            finally:
+                self._writing = False
+            self._shown = max(self._shown, passed + len(piece))
+        return True
+
+    def _say_lost(self, why: str) -> None:
+        get_logger("kinetic.jobs").warning(
+            "log_stream_lost", job_id=self._job_id, why=why, remedy="read it with handle.logs()"
+        )
+
+
+def write_out(text: str) -> None:
+    """Write to stdout what its encoding takes; other characters become `?`."""
+    encoding = getattr(sys.stdout, "encoding", None)
+    if encoding:
+        text = text.encode(encoding, "replace").decode(encoding)
+    sys.stdout.write(text)
+    sys.stdout.flush()
