@@ -45,25 +45,29 @@ def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) 
     True
     """
     entry = absolute(entry, surroundings.cwd)
-    git_met = False
-    for directory in (entry, *entry.parents):
-        git_met = git_met or holds_git(directory)
+    walk = tuple(_upwards(entry, surroundings.home))
+    for directory in walk:
         present = [name for name in (REQUIREMENTS_TXT, PYPROJECT_TOML) if is_file(directory / name)]
         if present:
-            findings = _choice(directory, present, entry, git_met=git_met)
+            findings = _choice(directory, present, entry, in_project=holds_git(walk[-1]))
             return _read(directory / present[0], tuple(findings), remote=remote)
-        if git_met or same_directory(directory, surroundings.home):
-            break
     return Dependencies(path=None, requirements=None, findings=())
 
 
-def _choice(directory: Path, present: list[str], entry: Path, *, git_met: bool) -> Iterator[Finding]:
+def _upwards(entry: Path, home: Path) -> Iterator[Path]:
+    for directory in (entry, *entry.parents):
+        yield directory
+        if holds_git(directory) or same_directory(directory, home):
+            return
+
+
+def _choice(directory: Path, present: list[str], entry: Path, *, in_project: bool) -> Iterator[Finding]:
     path = directory / present[0]
     yield Finding(code="dependency_file_used", severity=Severity.INFO, message=f"Using dependency file: {path}")
     if len(present) > 1:
         message = f"{path} wins over {PYPROJECT_TOML} beside it"
         yield Finding(code="dependency_file_preferred", severity=Severity.INFO, message=message)
-    if directory != entry and not git_met:
+    if directory != entry and not in_project:
         yield Finding(
             code="dependency_file_above",
             severity=Severity.WARNING,

@@ -81,7 +81,7 @@ def test_the_walk_ends_at_the_root_of_the_file_system() -> None:
     assert found.path in (None, Path("/requirements.txt"), Path("/pyproject.toml"))
 
 
-def test_a_file_above_the_entry_directory_is_warned_of_unless_git_was_met(tmp_path: Path) -> None:
+def test_a_file_above_the_entry_directory_is_warned_of_unless_git_holds_both(tmp_path: Path) -> None:
     grow(tmp_path, {"requirements.txt": "numpy", "a/b/": ""})
     found = find(tmp_path / "a" / "b", home=tmp_path)
     assert codes(found) == ["dependency_file_used", "dependency_file_above"]
@@ -89,6 +89,13 @@ def test_a_file_above_the_entry_directory_is_warned_of_unless_git_was_met(tmp_pa
     assert codes(find(tmp_path, home=tmp_path)) == ["dependency_file_used"]
     grow(tmp_path, {".git/": ""})
     assert codes(find(tmp_path / "a" / "b", home=tmp_path)) == ["dependency_file_used"]
+
+
+def test_git_above_the_file_makes_both_one_project_but_not_from_beyond_home(tmp_path: Path) -> None:
+    grow(tmp_path, {".git/": "", "home/sub/requirements.txt": "numpy", "home/sub/a/": ""})
+    entry = tmp_path / "home" / "sub" / "a"
+    assert codes(find(entry, home=tmp_path)) == ["dependency_file_used"]
+    assert codes(find(entry, home=tmp_path / "home")) == ["dependency_file_used", "dependency_file_above"]
 
 
 def test_declared_dependencies_are_read(tmp_path: Path) -> None:
