@@ -11,7 +11,7 @@ from typing import Final
 
 from kinetic_core.errors import SubmissionError
 from kinetic_core.findings import Finding
-from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
+from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
 from kinetic_local.bundle import bundle_where_needed
@@ -123,7 +123,7 @@ class LocalBackend:
                 return
             watch.wait(min(pause_s, left_s))
             # What ends a wait early is the job's end; until it runs, its start must be looked for.
-            pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status == "RUNNING" else _LAST_POLL_S)
+            pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status is JobStatus.RUNNING else _LAST_POLL_S)
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
         """Yield pieces of the log as text, undecodable bytes replaced."""

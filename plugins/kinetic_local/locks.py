@@ -3,10 +3,12 @@
 import fcntl
 import os
 
+from kinetic_local.descriptors import clear_of_streams
+
 
 def try_lock(path: str) -> int | None:
     """Lock the file, made when absent, for this process; return the open descriptor, `None` when another holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = clear_of_streams(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -6,11 +6,11 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from kinetic_local.descriptors import clear_of_streams
+
 LOG = "log"
 EVENTS = "events.jsonl"
 CANCEL = "cancel"
-
-TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 
 def append_event(descriptor: int, kind: str, status: str, reason: str = "", **details: str | float | None) -> None:
@@ -34,7 +34,8 @@ def open_events(pod: str) -> int:
 
 def open_log(pod: str) -> int:
     """Open the pod's log for appending: all who write to it add at its end."""
-    return os.open(f"{pod}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    return clear_of_streams(os.open(f"{pod}/{LOG}", flags, 0o600))
 
 
 def read_events(pod: str) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 import fcntl
 import os
 
+from kinetic_local.descriptors import clear_of_streams
+
 # POSIX fixes the number; importing `signal` would delay the runner.
 _SIGKILL = 9
 
@@ -22,7 +24,7 @@ def spawn(command: list[str], environ: dict[str, str], directory: str, default_s
     Raises:
         OSError: It could not be started.
     """
-    theirs, _ours = os.pipe()
+    theirs, _ours = map(clear_of_streams, os.pipe())
     os.set_inheritable(theirs, True)  # noqa: FBT003 - the standard library's own spelling
     os.chdir(directory)
     try:

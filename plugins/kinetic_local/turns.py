@@ -8,6 +8,7 @@ import fcntl
 import os
 import time
 
+from kinetic_local.descriptors import clear_of_streams
 from kinetic_local.locks import is_locked, try_lock
 
 _SLOT = "slot-"
@@ -16,7 +17,7 @@ _SLOT = "slot-"
 def draw_ticket(folder: str, job_id: str) -> tuple[str, int]:
     """Put a locked ticket behind all others; return its name and the descriptor that holds the lock."""
     hidden = f"{folder}/.{job_id}-{os.urandom(4).hex()}"
-    descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = clear_of_streams(os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     # Renamed only once it is locked: a visible ticket without a lock is a dead one.
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     name = f"{time.time_ns():020d}-{job_id}"

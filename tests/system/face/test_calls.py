@@ -2,6 +2,8 @@
 
 import textwrap
 
+import pytest
+
 from tests.fakes.project import Project
 
 
@@ -202,3 +204,19 @@ def test_what_the_ignore_file_keeps_from_the_pod_is_named_with_its_rule(project:
     module, file = ended.said
     assert "late.py was kept out of the context by the rule late* (ignore-file)" in module
     assert "raw/ was kept out of the context by the rule raw (ignore-file)" in file
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1), (0, 1, 2)])
+def test_a_client_whose_standard_streams_are_closed_gets_its_value(project: Project, closed: tuple[int, ...]) -> None:
+    said = project.base / "said"
+    project.run(
+        f"""
+        import os
+        for number in {closed}:
+            os.close(number)
+        import pathlib, train
+        pathlib.Path({str(said)!r}).write_text(str(train.double(2)))
+        os._exit(0)
+        """
+    )
+    assert said.read_text() == "4"

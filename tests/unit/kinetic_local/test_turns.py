@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,18 @@ def test_dropping_a_ticket_twice_is_no_error(queue: str) -> None:
     drop_ticket(queue, name)
     assert names(queue) == []
     os.close(lock)
+
+
+def test_no_lock_stands_in_the_place_of_a_standard_stream(queue: str) -> None:
+    client = (
+        "import os, sys; from kinetic_local.locks import try_lock; from kinetic_local.turns import draw_ticket;"
+        "from kinetic_local.pod import open_log; queue = sys.argv[1];"
+        "told = os.dup(1); os.closerange(0, 3);"
+        "numbers = [try_lock(f'{queue}/lock'), draw_ticket(queue, 'job-1')[1], open_log(queue)];"
+        "os.write(told, repr((min(numbers) > 2, [os.get_inheritable(one) for one in numbers])).encode());"
+        "from kinetic_local.locks import is_locked;"
+        "os.write(told, repr(is_locked(f'{queue}/lock')).encode()); os._exit(0)"
+    )
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", client, queue], env=environ, check=True, capture_output=True)
+    assert ended.stdout.decode() == "(True, [False, False, False])True"
