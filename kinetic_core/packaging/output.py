@@ -186,3 +186,4 @@ class _ThreadedDigest(_Digest):
         while (piece := self._pieces.get()) is not None:
             super().update(piece)
             self._pieces.task_done()
+        self._pieces.task_done()

@@ -110,7 +110,9 @@ class Snapshot:
         """
         start = len(_MAGIC) + 4
         content = memoryview(data)[start:]
-        if data[: len(_MAGIC)] != _MAGIC or zlib.crc32(content) != int.from_bytes(data[len(_MAGIC) : start], "little"):
+        checksum = int.from_bytes(data[len(_MAGIC) : start], "little")
+        # The checksum of nothing is that of no bytes at all.
+        if not content or data[: len(_MAGIC)] != _MAGIC or zlib.crc32(content) != checksum:
             return None
         size_bytes, sha256, crc, made_by, plan, rows, places = marshal.loads(content)  # noqa: S302  checked above
         return cls(

@@ -1,0 +1,108 @@
+import hashlib
+import os
+import threading
+import zlib
+from pathlib import Path
+
+import pytest
+
+from kinetic_core.errors import PackagingError
+from kinetic_core.packaging.output import Output
+from kinetic_core.packaging.source import COPIED_BYTES
+
+
+@pytest.fixture(params=[False, True], ids=["same thread", "own thread"])
+def own_thread(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def test_what_is_written_is_hashed_and_moved_into_place(target: Path, *, own_thread: bool) -> None:
+    with Output(target, crc32=zlib.crc32, own_thread=own_thread) as output:
+        output.write(b"abc")
+        output.write(b"def" * 1000)
+        assert not target.exists()
+        output.finish()
+    data = b"abc" + b"def" * 1000
+    assert target.read_bytes() == data
+    assert (output.position, output.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+    assert output.crc == zlib.crc32(data)
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
+
+
+def test_a_tail_that_was_taken_back_leaves_no_trace_also_twice(target: Path, *, own_thread: bool) -> None:
+    with Output(target, crc32=zlib.crc32, own_thread=own_thread) as output:
+        output.write(b"kept")
+        mark = output.mark()
+        for tail in (b"first", b"a second and longer one"):
+            output.write(tail)
+            output.take_back(mark)
+        output.write(b"end")
+        output.finish()
+    assert target.read_bytes() == b"keptend"
+    assert output.sha256 == hashlib.sha256(b"keptend").hexdigest()
+    assert output.crc == zlib.crc32(b"keptend")
+
+
+def test_a_stretch_of_another_file_is_copied(target: Path, tmp_path: Path, *, own_thread: bool) -> None:
+    data = os.urandom(COPIED_BYTES * 2 + 100)
+    (tmp_path / "other").write_bytes(data)
+    descriptor = os.open(tmp_path / "other", os.O_RDONLY)
+    try:
+        with Output(target, crc32=zlib.crc32, own_thread=own_thread) as output:
+            output.copy(descriptor, 10, len(data) - 10)
+            output.copy(descriptor, 5, 5)
+            output.finish()
+    finally:
+        os.close(descriptor)
+    assert target.read_bytes() == data[10:-10]
+
+
+def test_a_file_that_ends_early_is_told(target: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"abc")
+    descriptor = os.open(tmp_path / "other", os.O_RDONLY)
+    try:
+        with pytest.raises(OSError, match="ends early"), Output(target, crc32=zlib.crc32) as output:
+            output.copy(descriptor, 0, 4)
+    finally:
+        os.close(descriptor)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_tail_that_cannot_be_taken_back_is_an_error(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Output(target, crc32=zlib.crc32) as output:
+        mark = output.mark()
+        output.write(b"abc")
+        # No file system fails here at will.
+        monkeypatch.setattr(output._file, "truncate", refuse)
+        with pytest.raises(PackagingError, match="cannot be written"):
+            output.take_back(mark)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_close_that_fails_is_an_error_before_the_file_is_in_place(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Output(target, crc32=zlib.crc32) as output:
+        output.write(b"abc")
+        close = output._file.close
+
+        def close_badly() -> None:
+            close()
+            refuse()
+
+        # As a network file system does.
+        monkeypatch.setattr(output._file, "close", close_badly)
+        with pytest.raises(PackagingError, match="disk quota"):
+            output.finish()
+    assert list(target.parent.iterdir()) == []
+
+
+def refuse(*_: object) -> int:
+    raise OSError(122, "disk quota exceeded")
+
+
+def test_no_thread_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with pytest.raises(PackagingError):
+        Output(tmp_path / "missing" / "x", crc32=zlib.crc32, own_thread=True)
+    assert threading.active_count() == before
