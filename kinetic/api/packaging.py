@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 from kinetic.api.callable import RemoteCallable
 from kinetic.api.options import RunKeywords, change_options
+from kinetic_core.errors import UsageError
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions
 from kinetic_core.packaging.callables import refuse
@@ -49,6 +50,7 @@ def package(
     """
     from kinetic.submission.pipeline import package_only
 
+    _check_shapes(args, kwargs, directory)
     if isinstance(fn, RemoteCallable):
         function, options = fn.function, fn.run_options
     else:
@@ -57,3 +59,12 @@ def package(
     return package_only(
         function, tuple(args), dict(kwargs or {}), change_options(options, run_options), Path(directory)
     )
+
+
+def _check_shapes(args: object, kwargs: object, directory: object) -> None:
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
+        raise UsageError(f"args must be a tuple or list of positional arguments, got {args!r}; write ({args!r},)")
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise UsageError(f"kwargs must be a dict of keyword arguments or None, got {kwargs!r}")
+    if not isinstance(directory, str | Path):
+        raise UsageError(f"directory must be a path, got {directory!r} of type {type(directory).__name__}")

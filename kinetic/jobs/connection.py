@@ -8,6 +8,7 @@ import attrs
 
 from kinetic.host import Host, load_host
 from kinetic.log import get_logger
+from kinetic_core.errors import KineticError, PluginError
 from kinetic_core.model.request import Surroundings
 from kinetic_core.plugin import Backend, DriverContext, ReferenceHandler, ReferenceType, Storage
 
@@ -54,9 +55,24 @@ class Connection:
         return opened
 
     def reference_handler(self, kind: ReferenceType) -> ReferenceHandler:
-        """Return the handler of a reference type."""
-        opened: ReferenceHandler = self._open("reference", kind.name, lambda: kind.open(self._context(kind.name)))
+        """Return the handler of a reference type.
+
+        Raises:
+            PluginError: It cannot be opened.
+        """
+        opened: ReferenceHandler = self._open("reference", kind.name, lambda: self._opened_handler(kind))
         return opened
+
+    def _opened_handler(self, kind: ReferenceType) -> ReferenceHandler:
+        try:
+            return kind.open(self._context(kind.name))
+        except KineticError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"the reference type {kind.name!r} of {kind.open.__module__} cannot be opened:"
+                f" {type(error).__name__}: {error}"
+            ) from error
 
     def _context(self, name: str) -> DriverContext:
         return DriverContext(

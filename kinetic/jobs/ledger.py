@@ -8,17 +8,19 @@
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import attrs
 
-from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
+from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError, UsageError
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
 
 FORMAT: Final = 1
+_JOB_ID: Final = re.compile(r"job-[0-9a-f]{8}")
 _FIELDS: Final = frozenset(
     ("format", "job_id", "backend", "func_name", "accelerator", "created_at", "storage", "folder", "result", "ref")
 )
@@ -64,8 +66,11 @@ class JobRecord:
         """Read what `to_json` wrote.
 
         Raises:
+            UsageError: It is no dict.
             ResultUnavailableError: A key is missing; the message names it.
         """
+        if not isinstance(raw, Mapping):
+            raise UsageError(f"a job handle is a dict, got {raw!r} of type {type(raw).__name__}")
         missing = sorted(_FIELDS - {"format"} - raw.keys())
         if missing:
             raise ResultUnavailableError(f"this is no job handle: it lacks {', '.join(missing)}")
@@ -110,6 +115,8 @@ def read_job(storage: Storage, job_id: str) -> JobRecord:
         JobNotFoundError: The store knows no such id; the message names the store.
         ResultUnavailableError: The job was collected and cleaned up, or its record is damaged.
     """
+    if not _JOB_ID.fullmatch(str(job_id)):
+        raise JobNotFoundError(f"no job {job_id!r} in {storage.url}; a job id looks like job-0a1b2c3d")
     try:
         pointer = json.loads(storage.get_bytes(pointer_key(job_id)))
         if "collected_at" in pointer:

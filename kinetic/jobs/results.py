@@ -144,6 +144,11 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
         return collected(record.job_id, at)
     lines = "".join(backend.logs(record.ref, tail=LOG_LINES)).rstrip()
     code = f", exit code {state.exit_code}" if state.exit_code is not None else ""
+    if state.status is JobStatus.NOT_FOUND:
+        return JobFailedError(
+            f"{record.job_id} ({record.func_name}) is gone without a result: {record.backend} knows no such job"
+            f"{_because(state)}. It was removed, or never started because its client ended while submitting it"
+        )
     return JobFailedError(
         f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
         + (f"\nlast lines of its log:\n{lines}" if lines else "; its log is empty")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kinetic.log import get_logger, report
+from kinetic.log import get_logger, report, sentence
 from kinetic_core.errors import KineticError, PackagingError
 from kinetic_core.findings import Finding, errors, sort_findings
 
@@ -17,8 +17,4 @@ def report_findings(findings: Sequence[Finding], *, stop_with: type[KineticError
     grave = errors(ordered)
     report([finding for finding in ordered if finding not in grave], get_logger("kinetic.submission"))
     if grave:
-        raise stop_with("\n".join(_sentence(finding) for finding in grave))
-
-
-def _sentence(finding: Finding) -> str:
-    return f"{finding.message}; {finding.remedy}" if finding.remedy else finding.message
+        raise stop_with("\n".join(sentence(finding.message, finding.remedy) for finding in grave))

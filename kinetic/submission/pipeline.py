@@ -4,7 +4,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MethodType
 from typing import Any, TypeVar
@@ -18,11 +18,12 @@ from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
 from kinetic.log import apply_environment, get_logger
 from kinetic.submission.inspection import report_findings
+from kinetic.submission.preflight import probe
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
 from kinetic.submission.recover import step, submit_or_find
 from kinetic.submission.refusal import check_submission_allowed
 from kinetic.submission.stage import Staging, job_folder, stage_package
-from kinetic_core.errors import ConfigError, PreflightError
+from kinetic_core.errors import ConfigError, PackagingError, PreflightError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobRef, JobSpec
 from kinetic_core.model.package import Package
@@ -55,8 +56,15 @@ def submit(
         target = _target(connection, request)
     with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
         with step("package"):
-            prepared = prepare(target.request, connection, target.driver, target.store, Path(directory))
-            report_findings(prepared.package.findings)
+            prepared = prepare(
+                target.request,
+                connection,
+                target.driver,
+                target.store,
+                directory=Path(directory),
+                announce=report_findings,
+            )
+            report_findings(_not_yet_told(prepared.package))
         return _launch(connection, target, prepared, shared=shared)
 
 
@@ -88,16 +96,35 @@ def package_only(
     connection = connect(request.surroundings)
     driver = connection.host.backends().get(request.options.backend or "")
     existed = directory.is_dir()
-    directory.mkdir(parents=True, exist_ok=True)
+    _make_directory(directory)
     try:
-        package = prepare(request, connection, driver, None, directory).package
+        package = prepare(
+            request, connection, driver, None, directory=directory, announce=report_findings if report else _quiet
+        ).package
         if report:
-            report_findings(package.findings)
+            report_findings(_not_yet_told(package))
     except BaseException:
         if not existed:
             shutil.rmtree(directory, ignore_errors=True)
         raise
     return package
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PackagingError(
+            f"the directory {directory} for the artifacts cannot be made: {error.strerror}; name another"
+        ) from error
+
+
+def _not_yet_told(package: Package) -> list[Finding]:
+    return [finding for finding in package.findings if finding not in package.root.findings]
+
+
+def _quiet(_: Sequence[Finding]) -> None:
+    """Keep findings for the caller."""
 
 
 def runs_inline() -> bool:
@@ -168,6 +195,7 @@ def _target(connection: Connection, request: RunRequest) -> _Target:
     request = attrs.evolve(request, options=chosen)
     findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
     report_findings(findings, stop_with=PreflightError)
+    probe(store)
     return _Target(request=request, driver=driver, backend=backend, store=store)
 
 

@@ -1,12 +1,13 @@
 """Packaging a request: the core's steps in order, fed with what plugins add."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from kinetic import settings
 from kinetic._version import __version__
 from kinetic.jobs.connection import Connection
 from kinetic.submission.context import pack_context
@@ -52,7 +53,9 @@ def prepare(
     connection: Connection,
     driver: BackendDriver | None,
     store: Storage | None,
+    *,
     directory: Path,
+    announce: Callable[[Sequence[Finding]], None],
 ) -> Prepared:
     """Package a request into a directory, uploading nothing; a failure leaves none of its files there.
 
@@ -62,8 +65,16 @@ def prepare(
         driver: Of the backend, where one was chosen.
         store: Where `Data` will lie; `None` when nothing is to be submitted.
         directory: Where the artifacts are written.
+        announce: Told of the root before packing starts, which takes long where the root is too wide.
     """
-    steps = _Preparation(request=request, connection=connection, driver=driver, store=store, directory=directory)
+    steps = _Preparation(
+        request=request,
+        connection=connection,
+        driver=driver,
+        store=store,
+        directory=directory,
+        announce=announce,
+    )
     try:
         return steps.run()
     except BaseException:
@@ -81,12 +92,14 @@ class _Preparation:
     driver: BackendDriver | None
     store: Storage | None
     directory: Path
+    announce: Callable[[Sequence[Finding]], None]
     cache: SnapshotCache = attrs.field(factory=SnapshotCache.of_user, init=False)
     written: list[Path] = attrs.field(factory=list, init=False)
 
     def run(self) -> Prepared:
         request = self.request
         root = find_root(request.function, request.surroundings)
+        self.announce(root.findings)
         references = References.of(request, self.connection, self.store.url if self.store else None)
         scanned, findings = self._scan(root, references)
         extensions = self.connection.host.plan_entries(root.path, request)
@@ -138,13 +151,22 @@ class _Preparation:
             *data_rules(root.path, references.local_paths),
             *ignored,
         )
-        return scan(root.path, RuleSet.compile(rules), avoid=(*self._own_output(), self.cache.folder)), findings
+        return scan(
+            root.path, RuleSet.compile(rules), avoid=(*self._own_output(), *self._own_places(), self.cache.folder)
+        ), findings
 
     def _own_output(self) -> tuple[Path, ...]:
         """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
         artifacts = {names.CONTEXT_FILE, names.PAYLOAD_FILE, self._payload_name()}
         others = {path.name for path in self.directory.iterdir()} - artifacts - {names.REQUIREMENTS_FILE}
         return tuple(self.directory / name for name in sorted(artifacts)) if others else (self.directory,)
+
+    def _own_places(self) -> Iterator[Path]:
+        """Yield where jobs of earlier submissions lie: a store inside the project would ship them all again."""
+        yield settings.kinetic_home(self.request.surroundings.home)
+        url = self.store.url if self.store is not None else self.request.options.storage
+        if url is not None and url.startswith("file://"):
+            yield Path(url.removeprefix("file://"))
 
     def _output_dir(self) -> str:
         if self.request.options.output_dir is not None:

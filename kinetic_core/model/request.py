@@ -4,11 +4,13 @@ import math
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from kinetic_core.errors import ConfigError, UsageError
+
+_OF_THE_SYSTEM: Final = frozenset(("proc", "sys", "dev"))
 
 
 def _tuple(value: Any) -> Any:
@@ -59,6 +61,12 @@ def _text_or_none(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) 
         raise UsageError(message)
 
 
+def _url_or_none(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) -> None:
+    if value is not None and "://" not in value:
+        message = f"{attribute.name} must be a URL such as gs://bucket/outputs or file:///outputs, got {value!r}"
+        raise ConfigError(message)
+
+
 def _text(_: Any, attribute: "attrs.Attribute[str]", value: Any) -> None:
     if not isinstance(value, str) or not value:
         message = f"{attribute.name} must be non-empty text, got {value!r}"
@@ -101,7 +109,22 @@ def _volumes(value: Any) -> dict[str, Any]:
         if not isinstance(mount, str) or not posixpath.isabs(mount):
             message = f"volumes: the mount path {mount!r} must be absolute on the pod, such as '/data'"
             raise ConfigError(message)
+        if (place := _closed_to_mounts(mount)) is not None:
+            message = f"volumes: nothing can be mounted at {mount!r}, {place}; choose another, such as '/data'"
+            raise ConfigError(message)
     return dict(value)
+
+
+def _closed_to_mounts(mount: str) -> str | None:
+    """Say what keeps a volume from an absolute path; `None` where nothing does."""
+    if ".." in mount.split("/"):
+        return "which climbs"
+    if "\0" in mount:
+        return "which holds a NUL"
+    top = posixpath.normpath(mount).strip("/").partition("/")[0]
+    if not top:
+        return "the root of the pod's file system"
+    return f"where the system keeps its own /{top}" if top in _OF_THE_SYSTEM else None
 
 
 @attrs.frozen(kw_only=True)
@@ -131,7 +154,7 @@ class RunOptions:
     spot: bool = attrs.field(default=False, validator=_boolean)
     retries: int = attrs.field(default=0, validator=_count)
     timeout: float | None = attrs.field(default=None, validator=_seconds)
-    output_dir: str | None = attrs.field(default=None, validator=_text_or_none)
+    output_dir: str | None = attrs.field(default=None, validator=[_text_or_none, _url_or_none])
     serialization: str = attrs.field(default="pickle", validator=_text)
     allowed_serialization: tuple[str, ...] | None = attrs.field(
         default=None, converter=_one_or_more_or_none, validator=_names

@@ -11,6 +11,7 @@ UNSET_SECRET = "import train; train.double.options(secrets=['NOT_SET'])(1)"
 DISALLOWED = "import train; train.double.options(allowed_serialization=['json'])(1)"
 UNKNOWN_FORMAT = "import train; train.double.options(serialization='xml')(1)"
 PROCESS_LOCAL = "import train; train.double.options(storage='memory://here')(1)"
+FILE_AS_STORE = "import train; train.double.options(storage='file:///etc/passwd')(1)"
 UNKNOWN_SCHEME = "import train; train.double.options(storage='fiel:///x')(1)"
 
 
@@ -24,6 +25,7 @@ UNKNOWN_SCHEME = "import train; train.double.options(storage='fiel:///x')(1)"
         (DISALLOWED, "Serialization format 'pickle' not allowed. Allowed formats: ['json']"),
         (UNKNOWN_FORMAT, "'xml'"),
         (PROCESS_LOCAL, "memory://"),
+        (FILE_AS_STORE, "the store file:///etc/passwd cannot be written to"),
         (UNKNOWN_SCHEME, "fiel"),
     ],
 )
@@ -80,3 +82,36 @@ def test_a_job_that_runs_leaves_the_project_as_it_was(project: Project) -> None:
     project.run("import train; train.double(1)")
     assert project.tree() == before
     assert list(project.temp.iterdir()) == []
+
+
+def test_a_store_inside_the_project_never_ships(project: Project) -> None:
+    store = project.root / "store"
+    environ = {"KINETIC_STORAGE": f"file://{store}"}
+    ended = project.run("import train, kinetic\nfor _ in range(2): train.double.run_async(1).wait()", environ=environ)
+    assert "SUCCEEDED" not in ended.out
+    sizes = [path.stat().st_size for path in store.rglob("context.zip")]
+    assert len(sizes) == 2
+    assert len(set(sizes)) == 1
+
+
+def test_what_package_takes_is_checked_first(project: Project) -> None:
+    ended = project.run(
+        """
+        import json, kinetic, helper
+        told = []
+        for keywords in ({"args": 3}, {"args": "ab"}, {"kwargs": 3}, {"directory": None}, {"directory": "/proc/x"}):
+            try:
+                kinetic.package(helper.twice, **{"args": (1,), "directory": "out", **keywords})
+            except kinetic.KineticError as error:
+                told.append(str(error))
+        print(json.dumps(told))
+        """
+    )
+    args, text, kwargs, directory, unmade = ended.said
+    assert (args, text) == (
+        "args must be a tuple or list of positional arguments, got 3; write (3,)",
+        "args must be a tuple or list of positional arguments, got 'ab'; write ('ab',)",
+    )
+    assert "kwargs must be a dict" in kwargs
+    assert "directory must be a path, got None" in directory
+    assert "/proc/x for the artifacts cannot be made" in unmade

@@ -67,6 +67,7 @@ def test_a_keyword_near_nothing_lists_them_all() -> None:
         ({"timeout": 0}, ValueError, "timeout"),
         ({"timeout": float("nan")}, ValueError, "timeout"),
         ({"timeout": "1m"}, TypeError, "timeout"),
+        ({"output_dir": "results"}, ValueError, "output_dir must be a URL"),
         ({"file_mounts": {"~/a": "b"}}, ValueError, "file_mounts"),
     ],
 )

@@ -73,3 +73,14 @@ def test_a_forgotten_job_leaves_nothing_and_its_neighbour_everything(record: Job
     forget_job(store, record.job_id, record.folder)
     forget_job(store, record.job_id, record.folder)
     assert keys(store) == ["job-0a1b2c3d0/handle.json", "jobs/job-0a1b2c3d0"]
+
+
+@pytest.mark.parametrize("job_id", ["", "../x", "job-1", "job-0A1B2C3D", "j" * 300, "job-0a1b2c3d/"])
+def test_what_is_no_job_id_is_no_job_of_that_store(store: Storage, job_id: str) -> None:
+    with pytest.raises(JobNotFoundError, match="a job id looks like job-0a1b2c3d"):
+        read_job(store, job_id)
+
+
+def test_what_is_no_dict_is_no_handle() -> None:
+    with pytest.raises(TypeError, match="a job handle is a dict, got 3"):
+        JobRecord.from_json(3)  # type: ignore[arg-type]  # the wrong type is the test

@@ -178,7 +178,12 @@ def test_a_job_without_a_result_tells_exit_code_reason_and_the_last_thirty_lines
 
 
 def test_a_job_without_a_result_and_a_log_says_that_the_log_is_empty(record: JobRecord, store: Storage) -> None:
-    with pytest.raises(JobFailedError, match="NOT_FOUND; its log is empty"):
+    with pytest.raises(JobFailedError, match="FAILED; its log is empty"):
+        collected(record, store, JobState(status=JobStatus.FAILED))
+
+
+def test_a_job_that_is_gone_or_was_never_started_says_so(record: JobRecord, store: Storage) -> None:
+    with pytest.raises(JobFailedError, match="is gone without a result: quiet knows no such job"):
         collected(record, store, JobState(status=JobStatus.NOT_FOUND))
 
 
