@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.walk import Replaced, find, replace
+from kinetic_core.wire.names import ENV_MOUNT_ROOT
 from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
 from kinetic_runner.copying import copy_file, copy_tree
@@ -18,7 +19,6 @@ from kinetic_runner.parallel import side_by_side
 from kinetic_runner.retry import retried
 from kinetic_runner.uris import base_name, local_path
 
-ENV_MOUNT_ROOT: Final = "KINETIC_MOUNT_ROOT"
 _NOUN: Final = "reference"
 
 

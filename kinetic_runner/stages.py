@@ -15,7 +15,8 @@ from kinetic_runner.functions import find_function
 from kinetic_runner.image import image_path
 from kinetic_runner.invoke import invoke
 from kinetic_runner.job import Job
-from kinetic_runner.loading import load_json, load_pickle
+from kinetic_runner.loading import load_pickle, load_plain
+from kinetic_runner.mounts import displaced
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.preview import known_before_loading
 from kinetic_runner.workspace import extract
@@ -26,7 +27,8 @@ Phase = tuple[str, Callable[[Job], None]]
 def download(job: Job) -> None:
     """Fetch the artifacts, side by side; refuse a format that is not accepted first."""
     asked = job.arguments
-    formats.check_format(job.format, formats.allowed_formats(asked.allowed_serialization, job.environ))
+    job.format = formats.format_of(asked.payload)
+    formats.check_format(job.format.name, formats.allowed_formats(asked.allowed_serialization, job.environ))
     wanted = [(asked.context, asked.context_sha256), (asked.payload, asked.payload_sha256)]
     if asked.requirements is not None:
         wanted.append((asked.requirements, None))
@@ -68,8 +70,8 @@ def unpickle(job: Job) -> None:
     """Load the call. Modules of the project that it imports come from the workspace."""
     path = _present(job.payload_file).path
     environment.name_job(job.environ, job.host_index)
-    if job.format == "json":
-        job.payload = load_json(path)
+    if job.format.plain is not None:
+        job.payload = load_plain(path, job.format.plain)
         environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
         job.function = find_function(job.payload[keys.FUNC], job.workspace)
         return
@@ -124,8 +126,13 @@ def execute(job: Job) -> None:
     children.teach()
     sources.teach(job.names.modules)
     # Versions may differ where nothing is pickled.
-    payload = {} if job.format == "json" else job.payload
-    job.outcome = invoke(job.function, job.args, job.kwargs, hints=lambda error: hints(error, payload, job.plan))
+    payload = {} if job.format.plain else job.payload
+
+    def explained(error: Exception) -> list[str]:
+        moved = displaced(error, job.payload.get(keys.VOLUMES), job.environ)
+        return [*moved, *hints(error, payload, job.plan)]
+
+    job.outcome = invoke(job.function, job.args, job.kwargs, hints=explained)
 
 
 PHASES: Final[tuple[Phase, ...]] = (
@@ -142,7 +149,7 @@ PHASES: Final[tuple[Phase, ...]] = (
 
 def _tell_skew(job: Job, payload: Mapping[str, Any]) -> None:
     """Tell once of each version that differs; where nothing is pickled, they may."""
-    for line in () if job.format == "json" else skew_lines(payload):
+    for line in () if job.format.plain else skew_lines(payload):
         if line not in job.told_skew:
             job.told_skew.add(line)
             job.log.caution(f"other versions here than at the client: {line}")

@@ -13,10 +13,15 @@ PLAN_PATH: Final = ".kinetic/plan.json"
 
 PICKLE_PROTOCOL: Final = 5
 
+DEFAULT_FORMATS: Final = ("json", "pickle")
+"""Serialization formats that client and pod have without a plugin, and accept where nobody names others."""
+
 ENV_JOB_ID: Final = "KINETIC_JOB_ID"
 ENV_OUTPUT_DIR: Final = "KINETIC_OUTPUT_DIR"
 ENV_HOST_INDEX: Final = "KINETIC_HOST_INDEX"
 ENV_NUM_HOSTS: Final = "KINETIC_NUM_HOSTS"
+ENV_MOUNT_ROOT: Final = "KINETIC_MOUNT_ROOT"
+ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
 ENV_ALLOWED_SERIALIZATION: Final = "KINETIC_ALLOWED_SERIALIZATION"
 ENV_MAX_CONTEXT_GB: Final = "KINETIC_MAX_CONTEXT_GB"
 

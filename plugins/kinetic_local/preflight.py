@@ -4,10 +4,12 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions
+from kinetic_core.wire import names
 from kinetic_local.places import ENV_LIMIT, Places, job_limit
 
 
@@ -35,12 +37,8 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
             severity=Severity.INFO,
             message=f"container_image={options.container_image!r} is ignored: a local job runs in this interpreter",
         )
-    if any(getattr(data, "fuse", False) for data in options.volumes.values()):
-        yield Finding(
-            code="fuse_copied",
-            severity=Severity.INFO,
-            message="fuse=True: the local backend mounts nothing, the function sees a read-only copy",
-        )
+    if options.volumes:
+        yield _not_mounted(options.volumes)
     if not sys.executable:
         yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
     try:
@@ -53,6 +51,17 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
             f"the local backend keeps its state in {places.state}, which cannot be written",
             "set HOME to a directory that you can write",
         )
+
+
+def _not_mounted(volumes: Mapping[str, Any]) -> Finding:
+    copies = {mount: ", a read-only copy" if getattr(data, "fuse", False) else "" for mount, data in volumes.items()}
+    places = ", ".join(f"{mount} at ${names.ENV_MOUNT_ROOT}{mount}{copy}" for mount, copy in copies.items())
+    return Finding(
+        code="volumes_not_mounted",
+        severity=Severity.WARNING,
+        message=f"the local backend mounts nothing: the function finds {places}",
+        remedy=f"open os.environ.get({names.ENV_MOUNT_ROOT!r}, '') + {next(iter(volumes))!r}, right on every backend",
+    )
 
 
 def _error(code: str, message: str, remedy: str) -> Finding:

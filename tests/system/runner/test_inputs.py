@@ -117,6 +117,14 @@ def test_volumes_appear_below_the_mount_root_before_arguments_are_resolved(bench
     assert (tree_text, file_text, fused_mode) == ("A", "A", 0o555)
 
 
+def test_a_volume_that_is_looked_for_at_its_mount_path_is_told_with_its_real_place(bench: Bench) -> None:
+    bench.folder.joinpath("store").mkdir()
+    bench.define("def f():\n    return open('/data/train/a.txt').read()")
+    bench.payload["volumes"] = [reference(bench.uri("store/"), is_dir=True, mount_path="/data/train")]
+    failure = bench.run(env={"KINETIC_MOUNT_ROOT": str(bench.folder / "mounts")}).failure
+    assert f"'/data/train/a.txt' is '{bench.folder}/mounts/data/train/a.txt'" in failure["traceback"]
+
+
 @pytest.mark.parametrize(
     "volume", [{"uri": "x"}, reference("file:///x"), reference("file:///x", mount_path="rel/../..")]
 )

@@ -17,7 +17,7 @@ def codes(home: Path, environ: dict[str, str] | None = None, **options: Any) -> 
 
 
 def test_an_ordinary_request_has_nothing_in_its_way(tmp_path: Path) -> None:
-    assert codes(tmp_path, container_image="bundled", storage="file:///store", volumes={"/data": object()}) == {}
+    assert codes(tmp_path, container_image="bundled", storage="file:///store") == {}
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,19 @@ class Fuse:
     ("options", "code"),
     [
         ({"container_image": "example.org/image:1"}, "container_image_ignored"),
-        ({"volumes": {"/data": Fuse()}}, "fuse_copied"),
     ],
 )
 def test_what_the_backend_does_otherwise_is_told(tmp_path: Path, options: dict[str, Any], code: str) -> None:
     assert codes(tmp_path, **options) == {code: Severity.INFO}
+
+
+def test_where_the_function_finds_each_volume_is_a_warning(tmp_path: Path) -> None:
+    options = RunOptions(accelerator="cpu", volumes={"/data": object(), "/models": Fuse()})
+    (finding,) = check(options, Places(home=tmp_path), {})
+    assert (finding.code, finding.severity) == ("volumes_not_mounted", Severity.WARNING)
+    assert "/data at $KINETIC_MOUNT_ROOT/data," in finding.message
+    assert finding.message.endswith("/models at $KINETIC_MOUNT_ROOT/models, a read-only copy")
+    assert "os.environ.get('KINETIC_MOUNT_ROOT', '') + '/data'" in finding.remedy
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
