@@ -11,6 +11,9 @@ RESULT_FILE: Final = "result.pkl"
 REQUIREMENTS_FILE: Final = "requirements.txt"
 PLAN_PATH: Final = ".kinetic/plan.json"
 
+PART_PREFIX: Final = ".kinetic-part-"
+"""Of files in a `file://` store that are being written."""
+
 PICKLE_PROTOCOL: Final = 5
 
 DEFAULT_FORMATS: Final = ("json", "pickle")

@@ -30,7 +30,29 @@ def translated(operation: str, where: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise ObjectNotFoundError(f"cannot {operation} {where}: the store holds no such object") from error
     except Exception as error:
-        raise StorageError(f"cannot {operation} {where}: {_why(error)}") from error
+        raise _failure(operation, where, error) from error
+
+
+@contextmanager
+def unwritten(where: str) -> Iterator[None]:
+    """Turn an error of the operating system while writing into a `StorageError`; there, absence is no answer.
+
+    Args:
+        where: URL of the object.
+
+    Raises:
+        StorageError: It could not be written.
+    """
+    try:
+        yield
+    except KineticError:
+        raise
+    except OSError as error:
+        raise _failure("write", where, error) from error
+
+
+def _failure(operation: str, where: str, error: Exception) -> StorageError:
+    return StorageError(f"cannot {operation} {where}: {_why(error)}")
 
 
 def _why(error: Exception) -> str:

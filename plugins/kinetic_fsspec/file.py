@@ -12,9 +12,10 @@ from typing import BinaryIO, Final
 
 from kinetic_core.errors import ConfigError, StorageError
 from kinetic_core.plugin import StoredObject
+from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.removal import remove_tree
-from kinetic_fsspec.failures import translated
-from kinetic_fsspec.keys import PART_PREFIX, checked_key, checked_prefix
+from kinetic_fsspec.failures import translated, unwritten
+from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import move_part, write_local, write_part_in_store
 
 _SCHEME: Final = "file://"
@@ -51,6 +52,8 @@ def root_of(url: str, home: Path) -> Path:
 class FileStorage:
     """A store that is a directory. Folders it makes are private (0700), files too (0600).
 
+    In a directory that others may write, what all its users have in common follows that directory's mode.
+
     Every write goes to a part file beside its place and is renamed: a reader sees the old bytes, the new
     bytes or nothing. Reads and writes go where a path leads; listing and removal follow no link below it.
 
@@ -82,7 +85,7 @@ class FileStorage:
         with self._writing(key) as target:
             if target.exists():
                 return False
-            part = write_part_in_store(target, lambda stream: stream.write(data))
+            part = write_part_in_store(target, self._root, lambda stream: stream.write(data))
             try:
                 return _claim(part, target)
             finally:
@@ -133,15 +136,12 @@ class FileStorage:
 
     def _put(self, key: str, write: Callable[[BinaryIO], object]) -> None:
         with self._writing(key) as target:
-            move_part(write_part_in_store(target, write), target)
+            move_part(write_part_in_store(target, self._root, write), target)
 
     @contextmanager
     def _writing(self, key: str) -> Iterator[Path]:
-        target = self._path(key)
-        try:
-            yield target
-        except OSError as error:
-            raise StorageError(f"cannot write {self.url_of(key)}: {error.strerror or error}") from error
+        with unwritten(self.url_of(key)):
+            yield self._path(key)
 
 
 @contextmanager

@@ -1,11 +1,7 @@
 """Keys of a store: exact names, `/`-separated, that cannot leave it."""
 
-from typing import Final
-
 from kinetic_core.errors import StorageError
-
-PART_PREFIX: Final = ".kinetic-part-"
-"""Of files that are being written; no key may look like one."""
+from kinetic_core.wire.names import PART_PREFIX
 
 
 def checked_key(key: str, url: str) -> str:

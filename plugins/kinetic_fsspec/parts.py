@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from kinetic_core.errors import StorageError
-from kinetic_fsspec.keys import PART_PREFIX
+from kinetic_core.wire.names import PART_PREFIX
+from kinetic_fsspec.folders import give_to_readers, make_folder
 
 _MKDIR_TRIES: Final = 20
 
@@ -25,13 +26,18 @@ def write_part(target: Path, write: Callable[[BinaryIO], object]) -> Path:
     return part
 
 
-def write_part_in_store(target: Path, write: Callable[[BinaryIO], object]) -> Path:
-    """Do the same, and make the folder, private, when it is absent or a concurrent deletion takes it away."""
+def write_part_in_store(target: Path, root: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Do the same below `root`, and make the folder when it is absent or a concurrent deletion takes it away."""
+
+    def write_shared(stream: BinaryIO) -> None:
+        give_to_readers(stream.fileno(), target, root)
+        write(stream)
+
     for _ in range(_MKDIR_TRIES):
         with suppress(FileNotFoundError):
-            return write_part(target, write)
-        _make_private(target.parent)
-    return write_part(target, write)
+            return write_part(target, write_shared)
+        make_folder(target.parent, root)
+    return write_part(target, write_shared)
 
 
 def move_part(part: Path, target: Path) -> None:
@@ -53,10 +59,3 @@ def write_local(path: Path, write: Callable[[BinaryIO], object]) -> None:
         move_part(write_part(path, write), path)
     except OSError as error:
         raise StorageError(f"cannot write the local file {path}: {error.strerror or error}") from error
-
-
-def _make_private(folder: Path) -> None:
-    with suppress(FileExistsError, FileNotFoundError):
-        if not folder.parent.is_dir():
-            _make_private(folder.parent)
-        folder.mkdir(mode=0o700)

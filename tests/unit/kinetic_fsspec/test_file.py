@@ -235,3 +235,71 @@ def test_no_descriptor_is_left_open(store: FileStorage, tmp_path: Path) -> None:
     list(store.list())
     store.delete_prefix("key")
     assert len([*descriptors.iterdir()]) == before
+
+
+def modes(root: Path) -> dict[str, int]:
+    return {path.relative_to(root).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in root.rglob("*")}
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o2770, 0o3775])
+def test_what_all_users_of_a_store_have_in_common_follows_its_directorys_mode(tmp_path: Path, mode: int) -> None:
+    root = tmp_path / "store"
+    root.mkdir()
+    root.chmod(mode)
+    store = FileStorage(root)
+    old = os.umask(0o077)
+    try:
+        store.put_bytes(b"1", "jobs/job-1")
+        store.put_bytes(b"1", "cache/ab/sub/file")
+        store.put_if_absent(b"", "cache/ab.complete")
+        store.put_bytes(b"1", "ann-0123/train-1/payload.pkl")
+    finally:
+        os.umask(old)
+    found = modes(root)
+    setgid = mode & stat.S_ISGID
+    assert {
+        name: found.pop(name) for name in ("jobs", "cache", "outputs", "cache/ab", "cache/ab/sub")
+    } == dict.fromkeys(("jobs", "cache", "outputs", "cache/ab", "cache/ab/sub"), mode)
+    readable = 0o600 | mode & 0o044
+    assert found == {
+        "jobs/job-1": 0o600,
+        "cache/ab/sub/file": readable,
+        "cache/ab.complete": readable,
+        # The kernel hands a folder's setgid bit on.
+        "ann-0123": 0o700 | setgid,
+        "ann-0123/train-1": 0o700 | setgid,
+        "ann-0123/train-1/payload.pkl": 0o600,
+    }
+
+
+@pytest.mark.parametrize("mode", [None, 0o700, 0o755])
+def test_a_store_that_others_cannot_write_is_private_throughout(tmp_path: Path, mode: int | None) -> None:
+    root = tmp_path / "store"
+    if mode is not None:
+        root.mkdir()
+        root.chmod(mode)
+    FileStorage(root).put_bytes(b"1", "cache/ab/file")
+    FileStorage(root).put_bytes(b"1", "top")
+    assert modes(root) == {"cache": 0o700, "cache/ab": 0o700, "cache/ab/file": 0o600, "top": 0o600}
+
+
+def test_a_common_folder_that_somebody_made_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "store"
+    root.mkdir()
+    root.chmod(0o777)
+    rename = Path.rename
+
+    def late(source: Path, target: Path) -> Path:
+        target.mkdir()
+        (target / "theirs").touch()
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    FileStorage(root).put_bytes(b"1", "jobs/job-1")
+    assert sorted(path.name for path in (root / "jobs").iterdir()) == ["job-1", "theirs"]
+    assert sorted(path.name for path in root.iterdir()) == ["cache", "jobs", "outputs"]
+
+
+def test_a_key_that_cannot_be_written_is_told_once(store: FileStorage) -> None:
+    with pytest.raises(StorageError, match=r"^'a/\.\./b' is no key"):
+        store.put_bytes(b"1", "a/../b")
