@@ -66,7 +66,7 @@ SETTINGS: Final = (
     Setting(
         name="allowed_serialization",
         variable=names.ENV_ALLOWED_SERIALIZATION,
-        default=("json", "pickle"),
+        default=names.DEFAULT_FORMATS,
         parse=_names,
     ),
 )

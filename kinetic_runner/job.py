@@ -11,7 +11,7 @@ from kinetic_runner.arguments import Arguments
 from kinetic_runner.environment import WorkingDirLink
 from kinetic_runner.fetch import Fetched
 from kinetic_runner.filenames import FileNames
-from kinetic_runner.formats import format_of
+from kinetic_runner.formats import PICKLE, Format
 from kinetic_runner.invoke import Outcome
 from kinetic_runner.log import Log
 
@@ -30,6 +30,8 @@ class Job:
     names: FileNames
     context: Fetched | None = None
     payload_file: Fetched | None = None
+    format: Format = PICKLE
+    """Of the payload."""
     requirements: Fetched | None = None
     plan: Plan = field(default_factory=lambda: Plan(package_root=""))
     payload: dict[str, Any] = field(default_factory=dict)
@@ -40,11 +42,6 @@ class Job:
     outcome: Outcome = field(default_factory=Outcome)
     told_skew: set[str] = field(default_factory=set)
     """Which differences of version the log has been told of."""
-
-    @property
-    def format(self) -> str:
-        """Return the payload's format."""
-        return format_of(self.arguments.payload)
 
     def clean(self) -> None:
         """Remove what the runner made for itself."""

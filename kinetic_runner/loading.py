@@ -1,6 +1,5 @@
-"""Opening a payload: as a pickle with names of files translated, or as JSON without any pickle."""
+"""Opening a payload: as a pickle with names of files translated, or as plain values without any pickle."""
 
-import json
 import pickle
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -11,6 +10,7 @@ import cloudpickle
 
 from kinetic_core.wire import payload as keys
 from kinetic_runner.filenames import FileNames
+from kinetic_runner.formats import PlainFormat
 
 # The pickle names these as the makers of functions and modules that travel by value; there is no public hook
 # where these come to life. tests/unit/kinetic_runner/test_loading.py fails when they move.
@@ -31,14 +31,14 @@ def load_pickle(path: Path, names: FileNames) -> dict[str, Any]:
         return _checked(_Unpickler(stream, names).load())
 
 
-def load_json(path: Path) -> dict[str, Any]:
-    """Load a JSON payload; `func` is still the description of the function.
+def load_plain(path: Path, form: PlainFormat) -> dict[str, Any]:
+    """Load a payload of a format that carries no objects; `func` is still the description of the function.
 
     Raises:
-        ValueError: It is no JSON, or no payload.
+        Exception: Whatever the format's own code raises.
+        ValueError: It is no payload.
     """
-    with path.open("rb") as stream:
-        return _checked(json.load(stream))
+    return _checked(form.load_payload(path))
 
 
 class _Unpickler(pickle.Unpickler):

@@ -1,13 +1,13 @@
 """Telling the client how it ended: the record, its serialisation, its upload."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
-from kinetic_core.wire.jsonvalue import json_problem
+from kinetic_core.wire.plain import plain_record
 from kinetic_core.wire.result import Result
 from kinetic_runner.delivery import Destination
 from kinetic_runner.filenames import FileNames
+from kinetic_runner.formats import Format
 from kinetic_runner.invoke import Outcome, failure
 from kinetic_runner.log import Log
 from kinetic_runner.travel import HomePickler, portable, shortened_repr, stand_in, text_of, try_loading
@@ -20,12 +20,12 @@ _MAX_TRIAL_BYTES: Final = 64 << 20
 class Report:
     """Writes one record, in the format that the client reads."""
 
-    def __init__(self, destination: Destination, *, form: str, host_index: int, log: Log) -> None:
+    def __init__(self, destination: Destination, *, form: Format, host_index: int, log: Log) -> None:
         """Take note of where to and how.
 
         Args:
             destination: Of the record.
-            form: `pickle` or `json`.
+            form: The one that the client reads.
             host_index: This host's.
             log: Told of what could not travel.
         """
@@ -91,15 +91,16 @@ class Report:
     def _exception(self, outcome: Outcome, traceback: str | None, names: FileNames) -> BaseException | None:
         if outcome.error is None:
             return None
-        if self._form == "json":
+        if self._form.plain is not None:
             return outcome.error
         if not isinstance(outcome.error, Exception):
             return stand_in(outcome.error, traceback, text=outcome.said)
         return portable(outcome.error, traceback, names)
 
     def _dump(self, part: Path, record: Result, names: FileNames, *, tried: bool = False, said: str = "") -> None:
-        if self._form == "json":
-            part.write_text(_as_json(record, said), encoding="utf-8")
+        if self._form.plain is not None:
+            message = said or text_of(str, record.exception)
+            part.write_bytes(self._form.plain.dump_result(plain_record(record, message)))
             return
         with part.open("wb") as stream:
             HomePickler(stream, names).dump(record.to_dict())
@@ -107,18 +108,3 @@ class Report:
             # Larger ones may be as large as the memory that is left.
             with part.open("rb") as stream:
                 try_loading(stream)
-
-
-def _as_json(record: Result, said: str) -> str:
-    raw = record.to_dict()
-    error = record.exception
-    if error is not None:
-        raw["exception"] = {
-            "type": type(error).__qualname__,
-            "module": type(error).__module__,
-            "message": said or text_of(str, error),
-        }
-    problem = json_problem(record.result, "the result")
-    if problem is not None:
-        raise TypeError(f"{problem}, which JSON cannot hold: return plain values, or use serialization='pickle'")
-    return json.dumps(raw)

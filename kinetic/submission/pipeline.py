@@ -265,7 +265,7 @@ def _spec(request: RunRequest, prepared: Prepared, staging: Staging) -> JobSpec:
         output_dir=prepared.output_dir,
         volumes=tuple(reference.to_dict() for reference in prepared.volumes),
         secrets=read_secrets(request),
-        allowed_serialization=options.allowed_serialization or ("json", "pickle"),
+        allowed_serialization=options.allowed_serialization or names.DEFAULT_FORMATS,
     )
 
 

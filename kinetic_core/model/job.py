@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from kinetic_core.model.request import RunOptions
+from kinetic_core.wire.names import DEFAULT_FORMATS
 
 
 class JobStatus(StrEnum):
@@ -72,7 +73,7 @@ class JobSpec:
     """Reference dicts with a `mount_path`."""
     secrets: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     """Values that may stand only in the backend's own secret store."""
-    allowed_serialization: tuple[str, ...] = ("json", "pickle")
+    allowed_serialization: tuple[str, ...] = DEFAULT_FORMATS
 
 
 @attrs.frozen(kw_only=True)

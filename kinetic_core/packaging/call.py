@@ -36,11 +36,11 @@ class WrittenPayload:
     """The payload on disk, and what is in it."""
 
     artifact: Artifact
-    components: tuple[PayloadComponent, ...]
+    components: tuple[PayloadComponent, ...] = ()
     """The heaviest first."""
-    modules_by_value: tuple[str, ...]
+    modules_by_value: tuple[str, ...] = ()
     """Modules of the project whose code travels in the payload; sorted."""
-    distributions: Mapping[str, str]
+    distributions: Mapping[str, str] = attrs.field(factory=dict)
     """Versions of the distributions that the payload refers to."""
 
 

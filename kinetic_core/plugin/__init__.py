@@ -6,9 +6,11 @@ implement the hooks of `kinetic_core.plugin.specs`.
 
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus, StagedArtifact
-from kinetic_core.model.package import Package
+from kinetic_core.model.package import Artifact, Package
 from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
 from kinetic_core.model.rule import ExcludeRule
+from kinetic_core.packaging.call import Call, WrittenPayload
+from kinetic_core.packaging.plaincall import plain_payload
 from kinetic_core.plugin.backend import Backend, BackendDriver, Capability
 from kinetic_core.plugin.context import DriverContext, Logger
 from kinetic_core.plugin.info import HookspecRegistrar, HostInfo, PluginInfo
@@ -16,12 +18,16 @@ from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
 from kinetic_core.plugin.reference import ReferenceHandler, ReferenceType
 from kinetic_core.plugin.serializer import Serializer
 from kinetic_core.plugin.storage import Storage, StorageDriver, StoredObject
+from kinetic_core.wire.plain import read_plain_record
 from kinetic_core.wire.reference import Reference
+from kinetic_core.wire.result import Result
 
 __all__ = [
     "HOOK_API",
+    "Artifact",
     "Backend",
     "BackendDriver",
+    "Call",
     "Capability",
     "DriverContext",
     "ExcludeRule",
@@ -39,6 +45,7 @@ __all__ = [
     "Reference",
     "ReferenceHandler",
     "ReferenceType",
+    "Result",
     "RunOptions",
     "RunRequest",
     "Serializer",
@@ -48,6 +55,9 @@ __all__ = [
     "StorageDriver",
     "StoredObject",
     "Surroundings",
+    "WrittenPayload",
     "hookimpl",
     "hookspec",
+    "plain_payload",
+    "read_plain_record",
 ]

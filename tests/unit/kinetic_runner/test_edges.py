@@ -16,7 +16,7 @@ import pytest
 from kinetic_runner import runner, streams
 from kinetic_runner.arguments import parse
 from kinetic_runner.copying import copy_file, copy_tree
-from kinetic_runner.formats import allowed_formats, check_format, format_of
+from kinetic_runner.formats import PICKLE, allowed_formats, check_format, format_of
 from kinetic_runner.hosts import host_index, worker_result_uri
 from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
@@ -275,7 +275,7 @@ def test_the_refusal_reads_as_the_contract_says() -> None:
         check_format("pickle", ("json",))
     assert str(refused.value) == "Serialization format 'pickle' not allowed. Allowed formats: ['json']"
     check_format("json", ("json",))
-    assert format_of("x.pkl") == "pickle"
+    assert format_of("x.pkl") is PICKLE
 
 
 def test_a_private_directory_is_private_and_random(tmp_path: Path) -> None:

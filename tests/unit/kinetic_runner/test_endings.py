@@ -11,6 +11,7 @@ import pytest
 
 from kinetic_runner.delivery import Destination
 from kinetic_runner.filenames import FileNames
+from kinetic_runner.formats import PICKLE
 from kinetic_runner.invoke import Outcome
 from kinetic_runner.report import Report
 from kinetic_runner.termination import Termination
@@ -196,7 +197,7 @@ def test_a_deferred_sigterm_is_only_noted(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_record_of_termination_tells_the_phase(tmp_path: Path, journal: Journal) -> None:
-    report = Report(Destination(f"file://{tmp_path}/r.pkl", tmp_path), form="pickle", host_index=2, log=journal)
+    report = Report(Destination(f"file://{tmp_path}/r.pkl", tmp_path), form=PICKLE, host_index=2, log=journal)
     names = FileNames(package_root="", workspace=tmp_path)
     report.write(Outcome(error=RuntimeError("stopped")), "data resolve", names, terminated=True)
     record = pickle.loads(tmp_path.joinpath("r.pkl").read_bytes())

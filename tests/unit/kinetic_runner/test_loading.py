@@ -10,9 +10,9 @@ import cloudpickle
 import pytest
 
 from kinetic_core.wire.plan import Plan
-from kinetic_runner import advice
+from kinetic_runner import advice, jsonformat
 from kinetic_runner.filenames import FileNames
-from kinetic_runner.loading import load_json, load_pickle
+from kinetic_runner.loading import load_pickle, load_plain
 from kinetic_runner.preview import first_items, inert
 from tests.system.runner.artifacts import CLIENT_ROOT, pickled, script
 
@@ -127,7 +127,7 @@ def test_json_that_is_no_payload_is_refused(tmp_path: Path, content: str) -> Non
     path = tmp_path / "payload.json"
     path.write_text(content)
     with pytest.raises(ValueError, match=r"the payload (is a list|lacks 'kwargs')"):
-        load_json(path)
+        load_plain(path, jsonformat)
 
 
 HEAD: dict[str, Any] = {

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kinetic_runner.arguments import Arguments
+from kinetic_runner.formats import format_of
 from kinetic_runner.job import Job, begin
 from kinetic_runner.report import SERIALIZATION, UPLOAD
 from kinetic_runner.stages import PHASES, surround
@@ -32,6 +33,7 @@ def test_other_versions_matter_only_where_something_is_pickled(
 ) -> None:
     arguments = Arguments(context="c", payload=payload, result="r", workspace=str(tmp_path))
     job: Job = begin(arguments, {}, journal, host_index=0, scratch=tmp_path)
+    job.format = format_of(payload)
     job.payload = {"client_fingerprint": {"python": "3.99.1"}}
     surround(job)
     surround(job)

@@ -199,7 +199,7 @@ import sys
 from pathlib import Path
 from kinetic_core.errors import SerializationError
 from kinetic_core.packaging.call import Call
-from kinetic_core.packaging.jsonformat import describe_function
+from kinetic_core.packaging.plaincall import describe_function
 from kinetic_core.wire.plan import Plan
 
 def train(): pass
@@ -210,7 +210,7 @@ def train(): pass
 def describe(function):
     call = Call(function=function, working_dir="/", plan=Plan(package_root=ROOT), kinetic_version="0")
     try:
-        print(describe_function(call))
+        print(describe_function(call, form="JSON"))
     except SerializationError as error:
         print(error)
 

@@ -1,0 +1,1 @@
+"""Python literals: a tuple stays a tuple, and sets and bytes travel."""
