@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -24,13 +27,20 @@ LOCKS: dict[str, tuple[str, ...] | None] = {
     "types": ("cli", "gitignore", "testing"),
     "wheel": ("cli",),
 }
+# What pip's configuration calls it, and the variable by which uv, which does not read that, can be told the same.
+UV_NAMES = {
+    "cert": "SSL_CERT_FILE",
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+}
+BASE_PYTHON = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
-nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lint", "imports", "types", "docs", "wheel", "tests"]
 
 
@@ -60,6 +70,37 @@ os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], *map(str, pyenv_versio
 os.environ["UV_PYTHON_DOWNLOADS"] = "never"
 
 
+def pip_settings() -> dict[str, str]:
+    """Return what pip is told here by its files and its variables; those come last in its list, and win."""
+    try:
+        asked = subprocess.run(
+            [BASE_PYTHON, "-m", "pip", "config", "list"], capture_output=True, check=False, text=True
+        )
+    except OSError:
+        return {}
+    lines = [line.partition("=") for line in asked.stdout.splitlines() if "='" in line or '="' in line]
+    return {
+        key.rpartition(".")[2]: str(ast.literal_eval(value))
+        for key, _, value in lines
+        if key.startswith(("global.", "install.", ":env:."))
+    }
+
+
+def tell_uv(settings: dict[str, str]) -> None:
+    """Pass certificates and indexes of pip's configuration on, unless uv is told already; hashes guard what comes."""
+    # A machine with an authority of its own has it among the system's; uv brings a list that lacks it.
+    os.environ.setdefault("UV_SYSTEM_CERTS", "1")
+    for name, variable in UV_NAMES.items():
+        if settings.get(name):
+            words = settings[name].split()
+            os.environ.setdefault(variable, ",".join(words) if name == "find-links" else " ".join(words))
+    if "UV_INDEX" in os.environ:
+        os.environ.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
+
+
+tell_uv(pip_settings())
+
+
 def found_pythons() -> list[str]:
     """Return the versions that start here; the tests run on each, with coverage on the first."""
     return [version for version in PYTHONS if _starts(f"python{version}")]
@@ -77,9 +118,21 @@ def _starts(program: str) -> bool:
 
 def install(session: nox.Session, lock: str, *, project: bool = True) -> None:
     """Install a committed lock, hashes checked, then the checkout itself without dependencies."""
-    session.install("--require-hashes", "-r", f"requirements/{lock}.txt")
+    locked = ("--require-hashes", "-r", f"requirements/{lock}.txt")
+    try:
+        session.install(*locked)
+    except CommandFailed:
+        session.warn("uv could not install; trying pip")
+        python = Path(session.bin) / "python"
+        session.run(
+            str(BASE_PYTHON), "-m", "pip", "--python", str(python), "install", "--quiet", *locked, external=True
+        )
     if project:
         session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+# One of three may be missing; with none, every test session would be skipped, and that is no success.
+nox.options.error_on_missing_interpreters = not found_pythons()
 
 
 @nox.session
