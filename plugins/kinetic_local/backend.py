@@ -1,6 +1,5 @@
 """The local backend: each job is a supervised process of its own on this machine."""
 
-import json
 import os
 import signal
 import time
@@ -19,9 +18,10 @@ from kinetic_local.command import runner_command
 from kinetic_local.environment import passing, runner_environ
 from kinetic_local.job import Job
 from kinetic_local.launch import launch
+from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sweep_parts
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
-from kinetic_local.places import Places, job_limit, local_path, make_private, private_name
+from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
 from kinetic_local.pod import LOG, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.state import Watch, job_event
@@ -84,6 +84,7 @@ class LocalBackend:
                 make_private(folder)
         except OSError as error:
             raise SubmissionError(f"the local backend cannot make {error.filename}: {error.strerror}") from error
+        self._sweep(spec)
         live = self._places.live_file(spec.job_id)
         lock = _claim(live)
         if lock is None:
@@ -92,8 +93,9 @@ class LocalBackend:
             if read_events(str(pod)):
                 live.unlink(missing_ok=True)
             else:
-                os.pwrite(lock, json.dumps(ref.to_json()).encode(), 0)
-                self._start(spec, lock, limit)
+                private = private_name(self._environ)
+                os.pwrite(lock, describe_life(ref, private), 0)
+                self._start(spec, lock, limit, private)
         except BaseException:
             live.unlink(missing_ok=True)
             raise
@@ -165,15 +167,22 @@ class LocalBackend:
         """Yield this user's jobs that wait or run on this machine."""
         with suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted(self._places.live.iterdir()):
-                ref = _reference_in(file)
-                if is_locked(str(file)):
-                    yield from (ref,) if ref else ()
-                else:
-                    if ref:
-                        Watch(ref, self._places).events()
-                    _discard(file)
+                ref = reference_in(file)
+                if not is_locked(str(file)):
+                    settle_dead(file, self._places)
+                elif ref:
+                    yield ref
 
-    def _start(self, spec: JobSpec, lock: int, limit: int) -> None:
+    def _sweep(self, spec: JobSpec) -> None:
+        """Take away what killed processes of this user left; that may wait, so no failure of it matters."""
+        with suppress(OSError):
+            for _living in self.find():
+                pass
+            store = root_path(spec.options.storage or self.default_storage(spec.options), self._places.home)
+            if store and Path(store) in Path(local_path(spec.job_url)).parents:
+                sweep_parts(Path(store), self._places, now_s=time.time())
+
+    def _start(self, spec: JobSpec, lock: int, limit: int, folder: str) -> None:
         queue = str(self._places.queue)
         ticket, ticket_lock = draw_ticket(queue, spec.job_id)
         try:
@@ -182,7 +191,7 @@ class LocalBackend:
                 command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
                 default_signals=[int(number) for number in _DEFAULT_SIGNALS],
                 environ=runner_environ(spec, self._environ),
-                folder=private_name(self._environ),
+                folder=folder,
                 pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),
                 live_fd=lock,
@@ -210,22 +219,6 @@ class LocalBackend:
         while watch.is_alive() and time.monotonic() < deadline_s:
             told = told or watch.signal_supervisor(number)
             watch.wait(_FIRST_POLL_S if not told else _LAST_POLL_S)
-
-
-def _reference_in(live: Path) -> JobRef | None:
-    """Read the reference that a living job's file holds; none while it is being written, or when it is damaged."""
-    try:
-        return JobRef.from_json(json.loads(live.read_bytes()))
-    except (FileNotFoundError, ValueError, KeyError, AttributeError):
-        return None
-
-
-def _discard(live: Path) -> None:
-    """Remove the file of a job that is dead, unless it came to life meanwhile."""
-    lock = try_lock(str(live))
-    if lock is not None:
-        live.unlink(missing_ok=True)
-        os.close(lock)
 
 
 def _claim(live: Path) -> int | None:

@@ -78,11 +78,23 @@ def job_limit(environ: Mapping[str, str]) -> int:
     return int(said)
 
 
-def private_name(environ: Mapping[str, str]) -> str:
-    """Return a path for private folders that nobody can guess, where the client keeps temporary files."""
+def temporary(environ: Mapping[str, str]) -> str:
+    """Return the directory where the client keeps temporary files.
+
+    Raises:
+        FileNotFoundError: `TMPDIR` names none, and no usual place can be written.
+    """
     said = environ.get("TMPDIR", "")
-    parent = said if said and Path(said).is_dir() else tempfile.gettempdir()
-    return f"{parent}/{FOLDER_PREFIX}{os.urandom(8).hex()}"
+    return said if said and Path(said).is_dir() else tempfile.gettempdir()
+
+
+def private_name(environ: Mapping[str, str]) -> str:
+    """Return a path for private folders that nobody can guess, where the client keeps temporary files.
+
+    Raises:
+        FileNotFoundError: There is no such place.
+    """
+    return f"{temporary(environ)}/{FOLDER_PREFIX}{os.urandom(8).hex()}"
 
 
 def remove_private(name: str) -> None:
@@ -92,6 +104,18 @@ def remove_private(name: str) -> None:
         for path in folder.parent.glob(f"{folder.name}-*"):
             with suppress(OSError):
                 remove_tree(path)
+
+
+def root_path(url: str, home: Path) -> str:
+    """Return the path of a `file://` store as its owner wrote the URL, and nothing for any other.
+
+    >>> root_path("file://~/.kinetic/store", Path("/home/ann")), root_path("gs://bucket", Path("/home/ann"))
+    ('/home/ann/.kinetic/store', '')
+    """
+    path = local_path(url).removeprefix("localhost")
+    if path == "~" or path.startswith("~/"):
+        path = f"{home}/{path[2:]}"
+    return os.path.normpath(path) if path else ""
 
 
 def local_path(url: str) -> str:

@@ -4,13 +4,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions
 from kinetic_core.wire import names
-from kinetic_local.places import ENV_LIMIT, Places, job_limit
+from kinetic_local.places import ENV_LIMIT, Places, job_limit, temporary
+
+_SET_TMPDIR: Final = "set TMPDIR to a directory that you can write"
 
 
 def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -45,11 +47,26 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
         job_limit(environ)
     except ConfigError as error:
         yield _error("job_limit_invalid", str(error), f"unset {ENV_LIMIT} to run one job a core")
+    yield from _temporary(environ)
     if not _writable(places.state):
         yield _error(
             "home_unwritable",
             f"the local backend keeps its state in {places.state}, which cannot be written",
             "set HOME to a directory that you can write",
+        )
+
+
+def _temporary(environ: Mapping[str, str]) -> Iterator[Finding]:
+    try:
+        folder = temporary(environ)
+    except FileNotFoundError as error:
+        yield _error("temporary_absent", f"there is no directory for temporary files: {error.strerror}", _SET_TMPDIR)
+        return
+    if not _writable(Path(folder)):
+        yield _error(
+            "temporary_unwritable",
+            f"the job's workspace would lie in {folder}, which cannot be written",
+            _SET_TMPDIR,
         )
 
 

@@ -82,8 +82,7 @@ class Supervision:
         """Watch one attempt until nothing of it is left, neither a process nor a file."""
         try:
             if attempt.error is not None:
-                why = attempt.error.strerror
-                return Outcome("FAILED", f"the runner could not be started: {why}", infrastructure=True)
+                return Outcome("FAILED", _not_started(attempt.error, attempt.folder), infrastructure=True)
             pid = attempt.pid
             self._record("job_started", "RUNNING", pid=pid, mark=start_mark(pid), attempt=number)
             outcome = self._watch(pid)
@@ -163,6 +162,16 @@ class Supervision:
 
     def _on_stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True
+
+
+def _not_started(error: OSError, folder: str) -> str:
+    told = f"the runner could not be started: {error.strerror}"
+    if error.filename is None:
+        return told
+    told = f"{told}: {error.filename}"
+    if str(error.filename).startswith(folder):
+        return f"{told}; set TMPDIR to a directory that you can write"
+    return told
 
 
 def _remove(folder: str) -> None:

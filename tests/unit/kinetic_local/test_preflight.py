@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,27 @@ def test_an_embedded_interpreter_is_an_error(tmp_path: Path, monkeypatch: pytest
 def test_a_home_that_is_no_directory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "home").touch()
     assert codes(tmp_path / "home") == {"home_unwritable": Severity.ERROR}
+
+
+def test_a_place_for_temporary_files_that_cannot_be_written_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path and may(path, mode))
+    (finding,) = check(RunOptions(accelerator="cpu"), Places(home=tmp_path / ".."), {"TMPDIR": str(tmp_path)})
+    assert (finding.code, finding.severity) == ("temporary_unwritable", Severity.ERROR)
+    assert str(tmp_path) in finding.message
+    assert "TMPDIR" in finding.remedy
+
+
+def test_a_machine_without_a_place_for_temporary_files_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    assert codes(tmp_path) == {"temporary_absent": Severity.ERROR}
 
 
 def test_independent_problems_are_told_together(tmp_path: Path) -> None:

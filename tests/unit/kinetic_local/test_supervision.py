@@ -179,7 +179,7 @@ def test_a_runner_that_cannot_be_started_is_a_failed_job_with_the_reason(pod: Sc
     assert wait_for_end(backend, ref) == ["job_submitted", "job_retried", "job_ended"]
     state = backend.status(ref)
     assert state.status is JobStatus.FAILED
-    assert state.reason == "the runner could not be started: No such file or directory"
+    assert state.reason == "the runner could not be started: No such file or directory: /no/such/python"
 
 
 def test_a_workspace_that_cannot_be_made_is_a_failed_job_with_the_reason(pod: ScriptedPod) -> None:
@@ -192,7 +192,11 @@ def test_a_workspace_that_cannot_be_made_is_a_failed_job_with_the_reason(pod: Sc
     (pod.folder / "soon-gone").rename(pod.folder / "gone")
     backend.cancel(refs[0])
     wait_for_end(backend, refs[1])
-    assert backend.status(refs[1]).reason == "the runner could not be started: No such file or directory"
+    reason = backend.status(refs[1]).reason
+    assert reason.startswith(
+        f"the runner could not be started: No such file or directory: {pod.folder}/soon-gone/kinetic-"
+    )
+    assert reason.endswith("; set TMPDIR to a directory that you can write")
 
 
 def test_a_job_whose_folder_is_deleted_while_it_runs_ends_quietly(pod: ScriptedPod) -> None:
