@@ -13,6 +13,7 @@ from benchmarks.measures import (
     payload,
     pruning,
     round_trip,
+    upload,
     warm_archive,
 )
 from benchmarks.records import Measured
@@ -22,6 +23,7 @@ MEASURES: Final[Mapping[str, Callable[[Workshop], Iterator[Measured]]]] = {
     "import": imports.measure,
     "cold": cold_archive.measure,
     "warm": warm_archive.measure,
+    "upload": upload.measure,
     "pruning": pruning.measure,
     "arguments": arguments.measure,
     "payload": payload.measure,

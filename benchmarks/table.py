@@ -12,6 +12,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "wall_ms": "time",
     "cpu_ms": "CPU time",
     "bytes": "bytes",
+    "context_bytes": "bytes of the context",
+    "context_requests": "requests for it",
     "peak_mb": "memory above idle",
     "above_bare_ms": "time above bare",
     "cpu_above_bare_ms": "CPU time above bare",
@@ -22,6 +24,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "warm_wall_ms_a_file": "time a file, unchanged",
     "warm_cpu_ms_a_file": "CPU time a file, unchanged",
 }
+# Shown as they are: what they should be is known.
+_ABSOLUTE: Final = frozenset({"context_bytes", "context_requests", "modules"})
 # Below this, memory is what an interpreter breathes in and out.
 _LEAST_PEAK_MB: Final = 8
 _PRECISE: Final = 0.095
@@ -87,7 +91,9 @@ def _is_shown(key: str, rows: Sequence[Row]) -> bool:
 
 def _cell(row: Row, base: Row, key: str) -> str:
     value, unit = row.values.get(key), base.values.get(key)
-    if value is None or (key == "peak_mb" and not value):
+    if key in _ABSOLUTE and value is not None:
+        return f"{value:,.0f}"
+    if value is None or (key == "peak_mb" and (not value or unit is None or unit < 1)):
         return "–"
     return "–" if not unit else f"{number(value / unit)} ×"
 

@@ -1,8 +1,10 @@
-"""This project's round trip through its local backend."""
+"""This project's round trip through its local backend, and what it asks of the store."""
 
+import functools
 import importlib
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,9 @@ KEYWORDS = {"accelerator": "cpu", "backend": "local"}
 def double(x):
     return 2 * x
 """
+_WRITES: Final = ("put_file", "put_bytes", "put_if_absent")
+_REQUESTS: Final = (*_WRITES, "get_file", "get_bytes", "exists", "list", "delete_prefix")
+_OF_A_CONTEXT: Final = "context"
 
 
 def round_trip(config: Mapping[str, Any]) -> Step:
@@ -25,6 +30,8 @@ def round_trip(config: Mapping[str, Any]) -> Step:
     project = Path(config["project"])
     project.joinpath("job.py").write_text(JOB, encoding="utf-8")
     os.chdir(project)
+    # The benchmark may itself lie inside a project.
+    os.environ["KINETIC_PACKAGE_ROOT"] = str(project)
     sys.path.insert(0, str(project))
     job = importlib.import_module("job")
     double = job.kinetic.run(storage=config["store"], **job.KEYWORDS)(job.double)
@@ -34,3 +41,35 @@ def round_trip(config: Mapping[str, Any]) -> Step:
             raise RuntimeError("the value is wrong")
 
     return Step(act=act)
+
+
+def upload(config: Mapping[str, Any]) -> Step:
+    """Submit a project that was submitted before, counting what goes to the store for its context."""
+    from kinetic_fsspec.file import FileStorage
+
+    counted: Counter[str] = Counter()
+    for name in _REQUESTS:
+        setattr(FileStorage, name, _counting(name, getattr(FileStorage, name), counted))
+    step = round_trip(config)
+    step.act()
+    edited = config.get("edited")
+
+    def before() -> None:
+        if edited is not None:
+            Path(config["project"], edited).write_bytes(os.urandom(512).hex().encode())
+        counted.clear()
+
+    return Step(before=before, act=step.act, facts=lambda: {"context_bytes": 0, "context_requests": 0, **counted})
+
+
+def _counting(name: str, method: Any, counted: Counter[str]) -> Any:
+    @functools.wraps(method)
+    def counting(storage: Any, *args: Any, **kwargs: Any) -> Any:
+        key = args[-1] if name in _WRITES else args[0] if args else ""
+        if _OF_A_CONTEXT in key:
+            counted["context_requests"] += 1
+            if name in _WRITES:
+                counted["context_bytes"] += args[0].stat().st_size if name == "put_file" else len(args[0])
+        return method(storage, *args, **kwargs)
+
+    return counting
