@@ -32,6 +32,8 @@ class PayloadWriter(Protocol):
 class Serializer:
     """A format that carries a call and its result. Making one imports nothing heavy; `write` and `read` do.
 
+    It is the client's half; the pod's is a module that an entry point of group `kinetic.formats` offers.
+
     >>> Serializer(name="msgpack", suffix=".msgpack", write=lambda call, target, **code: None, read=open).suffix
     '.msgpack'
     """
