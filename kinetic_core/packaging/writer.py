@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import attrs
 
@@ -103,6 +103,8 @@ class Writer:
                     self._skip(piece.row[NAME], piece.error)
                 case Changed():
                     self._add_by_reading(piece.row, readings=1)
+                case _:
+                    assert_never(piece)
 
     def _add_by_reading(self, row: Listed, *, readings: int) -> None:
         """Write a file in pieces; one that changes meanwhile is read again, if there are readings left."""

@@ -2,9 +2,10 @@
 
 import fnmatch
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.ignorefile import parse_ignore_file
 from kinetic_core.packaging.rules import RuleSet
 
@@ -56,3 +57,46 @@ def test_the_rule_that_is_told_is_the_first_line_that_excludes_alone(
 def test_no_content_of_an_ignore_file_is_fatal(content: bytes, parts: list[str]) -> None:
     rules, _ = parse_ignore_file(content)
     RuleSet.compile(rules).match("/".join(parts), parts[-1], is_dir=False)
+
+
+RULES = st.lists(
+    st.builds(
+        ExcludeRule,
+        pattern=st.one_of(st.text(LETTERS, max_size=6), PATHS.map("/".join)),
+        kind=st.sampled_from(["name", "glob", "path"]),
+        directories_only=st.booleans(),
+    ),
+    max_size=8,
+)
+
+
+def applies(rule: ExcludeRule, rel: str, *, is_dir: bool) -> bool:
+    """Say by the words of the interface whether a rule keeps something out."""
+    name = rel.rpartition("/")[2]
+    if rule.directories_only and not is_dir:
+        return False
+    if rule.kind == "name":
+        return name == rule.pattern
+    if rule.kind == "path":
+        return rel == rule.pattern or rel.startswith(f"{rule.pattern}/")
+    return fnmatch.fnmatchcase(rel, rule.pattern) or fnmatch.fnmatchcase(name, rule.pattern)
+
+
+@given(rules=RULES, parts=PATHS, is_dir=st.booleans())
+def test_rules_of_any_kind_sorted_are_the_first_that_applies_in_a_loop(
+    rules: list[ExcludeRule], parts: list[str], *, is_dir: bool
+) -> None:
+    rel = "/".join(parts)
+    first = next((rule for rule in rules if applies(rule, rel, is_dir=is_dir)), None)
+    assert RuleSet.compile(rules).match(rel, parts[-1], is_dir) is first
+
+
+@given(rules=RULES, directory=st.lists(NAMES, max_size=3), names=st.lists(NAMES, max_size=4))
+def test_a_directory_asked_as_a_whole_is_told_what_its_files_are_told_one_by_one(
+    rules: list[ExcludeRule], directory: list[str], names: list[str]
+) -> None:
+    compiled = RuleSet.compile(rules)
+    above = ["/".join(directory[: number + 1]) for number in range(len(directory))]
+    assume(not any(compiled.match(rel, rel.rpartition("/")[2], is_dir=True) for rel in above))
+    one_by_one = [compiled.match("/".join([*directory, name]), name, is_dir=False) for name in names]
+    assert compiled.keeps_every_file("/".join(directory), names) is not any(one_by_one)

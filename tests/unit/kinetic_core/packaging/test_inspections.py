@@ -1,9 +1,12 @@
+from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.entry import ArchiveEntry
+from kinetic_core.model.listing import ArchiveEntries, Listed
 from kinetic_core.model.package import Artifact, Manifest, Package, PayloadComponent
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.packaging.inspections import inspect, megabytes
@@ -121,3 +124,18 @@ def test_a_mb_is_1024_squared_bytes() -> None:
     assert megabytes(1024**2) == "1.0 MB"
     assert megabytes(1024**2 - 1) == "1024.0 KB"
     assert megabytes(1023) == "1023 bytes"
+
+
+def test_names_that_only_hold_what_a_secrets_name_holds_are_no_secrets() -> None:
+    assert list(inspected(package({"x.pem.txt": 1, "my_id_rsa": 1, ".env/plain": 1}))) == ["context_archived"]
+
+
+def test_many_files_are_counted_without_looking_at_one() -> None:
+    rows: list[Listed] = [(f"d/{number}", (0o100644, 1, 1, 1, 0, 0, 1), 0, 0) for number in range(1000)]
+
+    class Counted(ArchiveEntries):
+        def __iter__(self) -> Iterator[ArchiveEntry]:
+            pytest.fail("an entry was looked at")
+
+    made = attrs.evolve(package(), manifest=Manifest(entries=Counted(rows)))
+    assert "1000 files" in inspected(made)["context_archived"].message

@@ -140,6 +140,26 @@ def test_the_first_rule_that_matches_is_the_one_told() -> None:
     assert (as_file.source, as_directory.source) == ("b", "a")
 
 
+@pytest.mark.parametrize(
+    ("rule", "directory"),
+    [
+        (ExcludeRule(pattern="b.py", kind="name"), "d"),
+        (ExcludeRule(pattern="d/b.py", kind="path"), "d"),
+        (ExcludeRule(pattern="b.py", kind="path"), ""),
+        (ExcludeRule(pattern="d/b.py"), "d"),
+        (ExcludeRule(pattern="*.py"), "d"),
+        (ExcludeRule(pattern="b.*"), "d"),
+        (ExcludeRule(pattern="d*b.py"), "d"),
+        (ExcludeRule(pattern="*/b.p?"), "d"),
+    ],
+)
+def test_a_directory_is_asked_as_a_whole_before_its_files_are(rule: ExcludeRule, directory: str) -> None:
+    rules = RuleSet.compile([rule])
+    assert not rules.keeps_every_file(directory, ["a", "b.py", "c"])
+    assert rules.keeps_every_file(directory, ["a", "c"])
+    assert rules.keeps_every_file("elsewhere/d", ["a", "c"])
+
+
 def test_every_source_is_known_though_its_rules_match_nothing() -> None:
     assert globs("x", source="plugin:dvc").sources == ("plugin:dvc",)
 

@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,3 +72,16 @@ def test_two_looks_at_a_file_differ_by_size_or_time(tmp_path: Path) -> None:
     os.truncate(path, 1)
     os.utime(path, ns=(5, 5))
     assert is_same(one, path.stat())
+
+
+def test_pieces_are_cut_at_the_same_places_when_the_file_system_gives_less_than_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = bytes(range(256)) * (CHUNK_BYTES // 128) + b"rest"
+    (tmp_path / "f").write_bytes(data)
+    read: Any = os.read
+    monkeypatch.setattr(os, "read", lambda descriptor, size: read(descriptor, min(size, 300_000)))
+    with Source(str(tmp_path / "f")) as source:
+        pieces = list(source.chunks())
+    assert [len(piece) for piece in pieces] == [CHUNK_BYTES, CHUNK_BYTES, 4]
+    assert b"".join(pieces) == data
