@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kinetic_runner.leftovers import leave
-from kinetic_runner.log import Log
+from kinetic_runner.log import Log, asks_for_stages
 from kinetic_runner.runner import run
 from kinetic_runner.streams import unbuffer
 
@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: The command line cannot be used (2), or asks for help (0).
     """
-    return run(sys.argv[1:] if argv is None else argv, environ=os.environ, log=Log())
+    return run(sys.argv[1:] if argv is None else argv, environ=os.environ, log=Log(stages=asks_for_stages(os.environ)))
 
 
 if __name__ == "__main__":

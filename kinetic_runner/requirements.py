@@ -28,7 +28,7 @@ def install(requirements: Path, *, environ: Mapping[str, str], log: Log) -> bool
         RuntimeError: The image has no installer, or it failed; then the message ends with what it said.
     """
     if not _has_any(requirements):
-        log.say("requirements are empty, nothing to install")
+        log.stage("requirements are empty, nothing to install")
         return False
     import subprocess  # few jobs bring requirements, and every one would pay for it
 

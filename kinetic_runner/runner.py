@@ -98,13 +98,13 @@ class _Run:
         if not outcome.success:
             self._job.log.say(f"failed in phase {self._phase!r}")
         elif self._job.host_index:
-            self._job.log.say(f"host {self._job.host_index} succeeded; the value is host 0's")
+            self._job.log.stage(f"host {self._job.host_index} succeeded; the value is host 0's")
             return SUCCESS
         return SUCCESS if self._told(outcome, self._phase) else FAILURE
 
     def _outcome(self) -> Outcome:
         for self._phase, act in PHASES:
-            self._job.log.say(self._phase)
+            self._job.log.stage(self._phase)
             try:
                 act(self._job)
             except BaseException as error:  # noqa: BLE001 - whatever it is, the client has to learn of it

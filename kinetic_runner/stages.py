@@ -57,7 +57,7 @@ def install(job: Job) -> None:
 def unpack(job: Job) -> None:
     """Extract the context, and enter it as the plan says."""
     count = extract(_present(job.context).path, job.workspace, environ=job.environ, log=job.log)
-    job.log.say(f"context extracted, {count} files")
+    job.log.stage(f"context extracted, {count} files")
     path = job.workspace / PLAN_PATH
     job.plan, warnings = read_plan(path.read_bytes() if path.is_file() else None)
     for warning in warnings:

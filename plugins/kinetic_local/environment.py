@@ -23,6 +23,7 @@ PASSING: Final = (
     "CURL_CA_BUNDLE",
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
+    names.ENV_LOG_LEVEL,
 )
 """Names, and patterns of names, of the client's variables that a job sees without having captured them."""
 

@@ -124,6 +124,7 @@ class Bench:
             "HOME": os.environ["HOME"],
             "TMPDIR": str(self.folder),
             "PYTHONPATH": str(ROOT),
+            "KINETIC_LOG_LEVEL": "INFO",
             **(env or {}),
         }
         return subprocess.Popen(

@@ -29,7 +29,17 @@ def test_only_what_is_on_the_list_passes() -> None:
         "AWS_SECRET_ACCESS_KEY",
         "PWD",
     )
-    wanted = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH")
+    wanted = (
+        "KINETIC_LOG_LEVEL",
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "LD_LIBRARY_PATH",
+    )
     assert set(passing(dict.fromkeys([*unwanted, *wanted], "x"))) == set(wanted)
 
 

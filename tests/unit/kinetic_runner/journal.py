@@ -10,7 +10,7 @@ class Journal(Log):
 
     def __init__(self) -> None:
         self.stream = io.StringIO()
-        super().__init__(self.stream)
+        super().__init__(self.stream, stages=True)
 
     @property
     def text_of_all(self) -> str:
