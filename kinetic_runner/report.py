@@ -10,11 +10,13 @@ from kinetic_runner.filenames import FileNames
 from kinetic_runner.formats import Format
 from kinetic_runner.invoke import Outcome, failure
 from kinetic_runner.log import Log
+from kinetic_runner.partfile import PartFile, UnwrittenError
 from kinetic_runner.travel import HomePickler, portable, shortened_repr, stand_in, text_of, try_loading
 
 SERIALIZATION: Final = "result serialization"
 UPLOAD: Final = "result upload"
 _MAX_TRIAL_BYTES: Final = 64 << 20
+_MAX_SAID_CHARS: Final = 300
 
 
 class Report:
@@ -50,9 +52,15 @@ class Report:
         Raises:
             Exception: The record cannot be stored.
         """
+        self.phase = UPLOAD
         part = self._destination.part_file()
         try:
-            outcome = self._serialize(part, outcome, phase, names, terminated=terminated)
+            self.phase = SERIALIZATION
+            try:
+                outcome = self._serialize(part, outcome, phase, names, terminated=terminated)
+            except UnwrittenError as unwritten:
+                self.phase = UPLOAD
+                raise unwritten.as_os_error() from None
             self.phase = UPLOAD
             self._destination.publish(part, self._log)
         finally:
@@ -63,10 +71,11 @@ class Report:
         if outcome.success:
             try:
                 self._dump(part, self._record(outcome, phase, names), names, tried=True)
+            except UnwrittenError:
+                raise
             except BaseException as error:  # noqa: BLE001 - pickling and rebuilding run the user's code
-                self._log.caution(
-                    f"the result, a {type(outcome.value).__qualname__}, cannot travel: {text_of(str, error)}"
-                )
+                why = text_of(str, error)[:_MAX_SAID_CHARS]
+                self._log.caution(f"the result, a {type(outcome.value).__qualname__}, cannot travel: {why}")
                 failed = failure(error)
                 record = self._record(failed, SERIALIZATION, names, result_repr=shortened_repr(outcome.value))
                 self._dump(part, record, names)
@@ -100,9 +109,11 @@ class Report:
     def _dump(self, part: Path, record: Result, names: FileNames, *, tried: bool = False, said: str = "") -> None:
         if self._form.plain is not None:
             message = said or text_of(str, record.exception)
-            part.write_bytes(self._form.plain.dump_result(plain_record(record, message)))
+            data = self._form.plain.dump_result(plain_record(record, message))
+            with PartFile(part) as stream:
+                stream.write(data)
             return
-        with part.open("wb") as stream:
+        with PartFile(part) as stream:
             HomePickler(stream, names).dump(record.to_dict())
         if tried and part.stat().st_size <= _MAX_TRIAL_BYTES:
             # Larger ones may be as large as the memory that is left.

@@ -4,13 +4,16 @@ import io
 import pickle
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import cloudpickle
 
 from kinetic_core.wire.names import PICKLE_PROTOCOL
 from kinetic_core.wire.result import MAX_REPR_CHARS, REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE
 from kinetic_runner.filenames import FileNames
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _DYNAMIC: Final = "<dynamic-code>"
 _CLOUDPICKLE: Final = "cloudpickle.cloudpickle"
@@ -20,7 +23,7 @@ _SET_CLASS_STATE: Final = "_class_setstate"
 class HomePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle publishes no types
     """Pickles for the client: code that travels by value names the client's files, not the workspace's."""
 
-    def __init__(self, stream: BinaryIO, names: FileNames) -> None:
+    def __init__(self, stream: "SupportsWrite[bytes]", names: FileNames) -> None:
         """Take the stream to write to."""
         super().__init__(stream, protocol=PICKLE_PROTOCOL)
         self._names = names

@@ -18,6 +18,7 @@ from kinetic_core.plugin import Backend, Storage
 from kinetic_core.wire.result import REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE, Result
 
 LOG_LINES: Final = 30
+_SHOWN_CHARS: Final = 300
 _USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
 
 
@@ -101,9 +102,11 @@ def _add_note(error: BaseException, note: str) -> None:
 def _home_coming(record: JobRecord, state: JobState, result: Result) -> BaseException:
     if result.serialization_failed:
         cause = f": {result.exception}" if result.exception is not None else ""
+        shown = result.result_repr or ""
+        shown = shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
         return JobFailedError(
             f"{record.job_id} ({record.func_name}) returned a value that cannot travel{cause};"
-            f" it was {result.result_repr}. Return plain data, or write it to KINETIC_OUTPUT_DIR"
+            f" it was {shown}. Return plain data, or write it to KINETIC_OUTPUT_DIR"
         )
     if result.terminated:
         return JobFailedError(

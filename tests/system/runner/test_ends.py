@@ -1,7 +1,9 @@
 """Every way in which a function can end, and what the runner makes of it."""
 
+import errno
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -182,8 +184,38 @@ def test_a_store_that_is_full_at_result_time_leaves_the_reason_in_the_log_and_no
     assert ran.code == 1
     assert "File too large" in ran.err
     assert [path.name for path in bench.folder.iterdir() if "result" in path.name and path.name != "result.pkl"] == []
+    assert ran.failure["phase"] == "result upload"
+    error = ran.failure["exception"]
+    assert isinstance(error, OSError)
+    assert (error.errno, Path(error.filename).parent) == (errno.EFBIG, bench.folder)
+    assert "result_repr" not in ran.failure
+
+
+def test_a_failure_while_pickling_that_only_looks_like_one_of_the_disk_is_the_values(bench: Bench) -> None:
+    bench.define(
+        "class Full:\n    def __reduce__(self):\n        raise OSError(28, 'No space ' + 'x' * 1000)\n"
+        "def f():\n    return Full()\n"
+    )
+    ran = bench.run()
     assert ran.failure["phase"] == "result serialization"
-    assert isinstance(ran.failure["exception"], OSError)
+    (warning,) = (line for line in ran.err.splitlines() if "cannot travel" in line)
+    assert len(warning) < 500
+
+
+@pytest.mark.parametrize(("level", "told"), [("", 0), ("WARNING", 0), ("info", 1), ("DEBUG", 1)])
+def test_the_log_tells_of_stages_only_where_that_is_asked_for(bench: Bench, level: str, told: int) -> None:
+    bench.define("import sys\ndef f():\n    print('mine', file=sys.stderr)")
+    ran = bench.run(env={"KINETIC_LOG_LEVEL": level})
+    assert ran.err.count("kinetic: artifact download") == ran.err.count("context extracted") == told
+    assert ran.code == 0
+    assert told or ran.err == "mine\n"
+
+
+def test_a_failure_is_told_in_the_log_whatever_its_level_with_its_traceback_once(bench: Bench) -> None:
+    bench.define("def f():\n    1 / 0")
+    ran = bench.run(env={"KINETIC_LOG_LEVEL": ""})
+    assert ran.err.count("Traceback") == 1
+    assert ran.err.endswith("kinetic: failed in phase 'execute'\n")
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-", "> /dev/full 2> /dev/full"])

@@ -153,6 +153,14 @@ def test_a_value_that_cannot_travel_is_shown_by_its_text(record: JobRecord, stor
         collected(record, store)
 
 
+def test_of_a_long_value_that_cannot_travel_the_beginning_is_shown(record: JobRecord, store: Storage) -> None:
+    phase = "result serialization"
+    put(store, Result(success=False, phase=phase, serialization_failed=True, result_repr="[" + "x" * 20_000))
+    with pytest.raises(JobFailedError, match=r"it was \[x+…\. Return") as caught:
+        collected(record, store)
+    assert len(str(caught.value)) < 500
+
+
 def test_a_job_told_to_stop_says_in_which_phase(record: JobRecord, store: Storage) -> None:
     put(store, Result(success=False, terminated=True, phase="data resolve"))
     with pytest.raises(JobFailedError, match="told to stop while in phase 'data resolve'"):
