@@ -214,3 +214,18 @@ def test_the_store_folder_is_stable_and_differs_between_users(tmp_path: Path) ->
     assert ada.startswith("ada-")
     assert len(ada) == len("ada-") + 8
     assert ada.removeprefix("ada-") != bob.removeprefix("bob-")
+
+
+@pytest.mark.parametrize(
+    ("value", "mode"), [(None, "on"), ("", "on"), ("on", "on"), (" off ", "off"), ("verify", "verify")]
+)
+def test_the_cache_is_on_unless_said_otherwise(value: str | None, mode: str) -> None:
+    assert settings.cache_mode({} if value is None else {"KINETIC_CACHE": value}) == (mode, ())
+
+
+@pytest.mark.parametrize("value", ["OFF", "0", "no", "false"])
+def test_a_cache_mode_that_means_nothing_is_told_with_the_ones_that_do(value: str) -> None:
+    mode, (finding,) = settings.cache_mode({"KINETIC_CACHE": value})
+    assert mode == "on"
+    assert repr(value) in finding.message
+    assert "on, off, verify" in finding.remedy

@@ -1,0 +1,56 @@
+"""`kinetic cache` shows what earlier packagings left, and removes it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.system.cli.conftest import Cli
+
+JOB = "def f():\n    return 1\n"
+
+
+@pytest.fixture
+def packaged(cli: Cli, project: Path) -> Path:
+    (project / "job.py").write_text(JOB)
+    (project / "pyproject.toml").touch()
+    assert cli("package", "job.py:f", "-o", "../out").returncode == 0
+    return project
+
+
+def test_info_names_each_project_with_its_size(cli: Cli, packaged: Path, home: Path) -> None:
+    found = json.loads(cli("cache", "info", "--json").stdout)
+    assert Path(found["folder"]).is_relative_to(home)
+    (root,) = found["roots"]
+    assert root["root"] == str(packaged)
+    assert root["size_bytes"] == found["size_bytes"] > 0
+    shown = cli("cache", "info").stdout
+    assert str(packaged) in shown
+    assert found["folder"] in shown
+
+
+def test_clear_removes_it_and_says_how_much(cli: Cli, packaged: Path) -> None:
+    assert "1 root," in cli("cache", "clear").stdout
+    assert "nothing is kept" in cli("cache", "info").stdout
+    assert json.loads(cli("cache", "clear", "--json").stdout) == {"removed": 0, "size_bytes": 0}
+
+
+def test_packaging_again_into_the_same_place_leaves_the_same_files(cli: Cli, packaged: Path) -> None:
+    out = packaged.parent / "out"
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.name != "payload.pkl"}
+    assert cli("package", "job.py:f", "-o", "../out").returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.name != "payload.pkl"} == before
+
+
+def test_off_leaves_nothing(cli: Cli, project: Path, home: Path) -> None:
+    (project / "job.py").write_text(JOB)
+    assert cli("package", "job.py:f", "-o", "../out", KINETIC_CACHE="off").returncode == 0
+    assert list(home.iterdir()) == []
+
+
+def test_a_cache_inside_the_project_does_not_ship(cli: Cli, packaged: Path) -> None:
+    for _ in range(2):
+        ended = cli("explain", "job.py:f", "--json", XDG_CACHE_HOME=str(packaged / "caches"))
+        names = [entry["name"] for entry in json.loads(ended.stdout)["context"]["entries"]]
+        assert (packaged / "caches").is_dir()
+        assert [name for name in names if "zip" in name or "index" in name] == []
