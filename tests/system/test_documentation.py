@@ -23,7 +23,6 @@ SHOWN = [
     ),
 ]
 FILE = re.compile(r"`([\w/]+\.\w+)`:\n\n```\w+\n(.*?)```", flags=re.DOTALL)
-PHASE = re.compile(r"^kinetic: (?!warning).*\n", flags=re.MULTILINE)
 END = "-- end of a command --"
 
 
@@ -57,8 +56,7 @@ def execute(commands: list[str], folder: Path) -> list[str]:
 
 
 def alike(printed: str) -> str:
-    """Number processes in the order in which they are named, as no two runs have the same; leave the phases out."""
-    printed = PHASE.sub("", printed)
+    """Number processes in the order in which they are named; no two runs have the same."""
     found = list(dict.fromkeys(re.findall(r"process \d+", printed)))
     return re.sub(r"process \d+", lambda match: f"process #{found.index(match[0])}", printed)
 
