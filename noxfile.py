@@ -35,6 +35,17 @@ UV_NAMES = {
     "find-links": "UV_FIND_LINKS",
 }
 BASE_PYTHON = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+# The second and third Python cost minutes each: `nox -s tests-3.13 -- tests` runs everything there.
+ON_EACH_PYTHON = (
+    "tests/contract",
+    "tests/property",
+    "tests/system/face",
+    "tests/system/test_example.py",
+    "tests/unit/kinetic",
+    "tests/unit/kinetic_core",
+    "tests/unit/kinetic_local",
+    "tests/unit/kinetic_runner",
+)
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"
@@ -185,11 +196,12 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run every test; on the first Python found with coverage, on the others without."""
+    """Run every test, with coverage, on the first Python found; on the others what depends on the interpreter."""
     install(session, "tests")
     first = session.python == next(iter(found_pythons()), None)
     coverage = ["--cov", "--cov-report=term", "--cov-report=html"] if first else []
-    session.run("pytest", "-n", "auto", *coverage, *session.posargs)
+    chosen = session.posargs or ([] if first else ["-m", "not slow", *ON_EACH_PYTHON])
+    session.run("pytest", "-n", "auto", *coverage, *chosen)
 
 
 @nox.session(default=False)

@@ -49,4 +49,6 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 def test_every_news_fragment_is_of_a_known_kind() -> None:
     fragments = [path.name for path in (ROOT / "changelog.d").glob("*.md")]
-    assert [name for name in fragments if not re.fullmatch(r"\w+\.(added|changed|fixed|removed)\.md", name)] == []
+    assert [
+        name for name in fragments if not re.fullmatch(r"\w+\.(added|changed|fixed|removed)(\.\d+)?\.md", name)
+    ] == []

@@ -83,10 +83,12 @@ def test_no_two_budgets_say_the_same() -> None:
     assert sorted(set(compared), key=str) == sorted(compared, key=str)
 
 
-@pytest.mark.parametrize("held", BUDGETS, ids=[held.what for held in BUDGETS])
-def test_a_budget_speaks_of_rows_that_the_last_run_had(held: Budget) -> None:
-    (found,) = [one for one in LAST if one.key == held.measure]
-    for name in (held.ours, held.against):
-        row = found.row(name) if name is not None else found.rows[0]
-        assert row is not None
-        assert row.reason is not None or held.quantity in row.values
+def test_budgets_speak_of_rows_that_the_last_recorded_run_had() -> None:
+    recorded = {one.key: one for one in LAST}
+    for held in BUDGETS:
+        if held.measure not in recorded:
+            continue
+        for name in (held.ours, held.against):
+            row = recorded[held.measure].row(name) if name is not None else recorded[held.measure].rows[0]
+            assert row is not None, held.what
+            assert row.reason is not None or held.quantity in row.values, held.what

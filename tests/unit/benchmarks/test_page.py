@@ -19,6 +19,9 @@ def measured(key: str = "m", **walls: float) -> Measured:
 
 
 def test_the_committed_page_is_what_the_last_run_gives(tmp_path: Path) -> None:
+    if not page.read_last()[1]:
+        assert f"{BEGIN}\n{END}" in PAGE.read_text(encoding="utf-8")
+        return
     copy = tmp_path / "performance.md"
     copy.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     page.render(copy, tmp_path / PLOTS.name)
