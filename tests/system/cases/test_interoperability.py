@@ -187,6 +187,7 @@ def test_the_requirements_flag_has_the_other_name_too(tmp_path: Path) -> None:
     tmp_path.joinpath("requirements.txt").write_text("# nothing\n")
     payload = {"func": function("return 1"), "args": (), "kwargs": {}, **PAYLOAD}
     arguments = original_runner.write_job(tmp_path, payload, {}, plan=json.loads(json.dumps(PLAN)))
-    code, err = ours(tmp_path, [*arguments, "--requirements-gcs", f"file://{tmp_path}/requirements.txt"])
+    named = [*arguments, "--requirements-gcs", f"file://{tmp_path}/requirements.txt"]
+    code, err = ours(tmp_path, named, KINETIC_LOG_LEVEL="INFO")
     assert code == 0, err
     assert "nothing to install" in err
