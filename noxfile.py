@@ -196,12 +196,12 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run every test, with coverage, on the first Python found; on the others what depends on the interpreter."""
+    """Run every test, held to full coverage, on the first Python found; on the others what depends on them."""
     install(session, "tests")
-    first = session.python == next(iter(found_pythons()), None)
-    coverage = ["--cov", "--cov-report=term", "--cov-report=html"] if first else []
-    chosen = session.posargs or ([] if first else ["-m", "not slow", *ON_EACH_PYTHON])
-    session.run("pytest", "-n", "auto", *coverage, *chosen)
+    coverage = ["--cov", "--cov-report=term", "--cov-report=html"]
+    each = ["-m", "not slow", *ON_EACH_PYTHON]
+    chosen = coverage if session.python == next(iter(found_pythons()), None) else each
+    session.run("pytest", "-n", "auto", *(session.posargs or chosen))
 
 
 @nox.session(default=False)

@@ -5,6 +5,7 @@ project's are only once they are imported here, and where `__main__` is the runn
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -19,8 +20,9 @@ def teach(files: Mapping[str, str]) -> None:
     find: Any = inspect.getfile
 
     def getfile(what: Any) -> Any:
-        file = files.get(what.__module__) if isinstance(what, type) and not _is_found(what) else None
-        return find(what) if file is None else file
+        if not isinstance(what, type) or _is_found(what):
+            return find(what)
+        return files.get(what.__module__) or _file_of(what.__module__) or find(what)
 
     teaching: Any = getfile
     inspect.getfile = teaching
@@ -31,3 +33,10 @@ def _is_found(cls: type) -> bool:
     for name in cls.__qualname__.split("."):
         found = getattr(found, name, None)
     return found is cls
+
+
+def _file_of(module: str) -> str | None:
+    """Return the file that an import of the module would run, and run nothing: a class may be all that came of it."""
+    place = module.replace(".", os.sep)
+    candidates = (os.path.join(entry, f"{place}{end}") for entry in sys.path for end in (f"{os.sep}__init__.py", ".py"))
+    return next(filter(os.path.isfile, candidates), None) if module != "__main__" else None

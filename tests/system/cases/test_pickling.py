@@ -59,6 +59,22 @@ def test_source_of_functions_classes_and_modules_is_found_where_the_project_is_n
     assert project.run_by_hand() == EXPECTED
 
 
+def test_source_of_a_class_that_alone_came_of_its_module_is_found(project: TravellingProject) -> None:
+    project.write("pkg/__init__.py", "")
+    project.write("pkg/shapes.py", "class Bare:\n    sides = 3\n")
+    project.write(
+        "job.py",
+        """
+        import inspect, sys
+        from pkg.shapes import Bare
+        def f():
+            return Bare.sides, inspect.getsource(Bare), "pkg.shapes" in sys.modules
+        """,
+    )
+    project.package(SHIP)
+    assert project.run_by_hand() == (3, "class Bare:\n    sides = 3\n", False)
+
+
 def test_a_package_as_an_object_leads_to_its_shipped_files(project: TravellingProject) -> None:
     project.write("pkg/__init__.py", "import threading\nLOCK = threading.Lock()\n")
     project.write("pkg/data.txt", "beside")

@@ -6,6 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -211,6 +212,34 @@ def test_odd_file_names_are_shown_escaped(cli: Cli, project: Path) -> None:
     assert ended.returncode == 0
     assert "two\\nlines" in ended.stdout
     assert "bad\\xff.txt" in ended.stdout
+
+
+def test_html_is_a_page_with_every_visible_file_and_the_text(cli: Cli, job: Path, tmp_path: Path) -> None:
+    (job / "<b>&.py").write_text("x = 1\n" * 50)
+    page = tmp_path / "out.html"
+
+    ended = cli("explain", "count.py:count", "--html", str(page), **SECRETS)
+
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("count.py:count")
+    document = ET.fromstring(page.read_text(encoding="utf-8").partition("\n")[2])
+    drawn = [title.text or "" for title in document.iter("title")]
+    assert any(told.startswith("<b>&.py  ") for told in drawn)
+    assert any(told.startswith("count.py  ") for told in drawn)
+    (text,) = document.iter("pre")
+    assert text.text is not None
+    assert text.text.splitlines()[0] == ended.stdout.splitlines()[0]
+    assert "secret_looking_files" in text.text
+    assert "://" not in page.read_text(encoding="utf-8").replace("file://", "")
+    assert "captured-value" not in page.read_text(encoding="utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_wrong_usage(cli: Cli, job: Path, tmp_path: Path) -> None:
+    ended = cli("explain", "count.py:ready", "--html", str(tmp_path / "gone/out.html"))
+
+    assert ended.returncode == 2
+    assert "--html" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_package_writes_the_artifacts_and_logs_each_warning_once(cli: Cli, job: Path, tmp_path: Path) -> None:

@@ -137,7 +137,9 @@ def test_ctrl_c_leaves_the_job_running_and_says_how_to_go_on(project: Project) -
     import time
 
     marker = project.base / "marker"
-    process = project.start(f"import train; train.slow({str(marker)!r})")
+    # A shell starts what runs in its background deaf to Ctrl-C.
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    process = project.start(f"{listen}; import train; train.slow({str(marker)!r})")
     while not marker.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

@@ -1,5 +1,6 @@
 """How a run may end: values, exceptions, signals, and stores that refuse."""
 
+import errno
 import os
 import pickle
 import signal
@@ -15,6 +16,7 @@ from kinetic_runner.formats import PICKLE
 from kinetic_runner.invoke import Outcome
 from kinetic_runner.report import Report
 from kinetic_runner.termination import Termination
+from tests.fakes.full_disk import full_disk
 from tests.system.runner.artifacts import Bench
 from tests.unit.kinetic_runner.inprocess import Ended, record_of, run_here
 from tests.unit.kinetic_runner.journal import Journal
@@ -46,6 +48,17 @@ def test_how_a_call_may_end(bench: Bench, journal: Journal, body: str, message: 
     record = record_of(bench)
     assert record["success"] is (message is None)
     assert message is None or str(record["exception"]) == message
+
+
+def test_a_disk_that_is_full_is_not_blamed_on_the_value(bench: Bench, journal: Journal) -> None:
+    bench.define("def f():\n    return 'x' * 500_000")
+    with full_disk(100_000):
+        assert run_here(bench, journal) == 1
+    record = record_of(bench)
+    assert (record["phase"], record["exception"].errno) == ("result upload", errno.EFBIG)
+    assert Path(record["exception"].filename).parent == bench.folder
+    assert "result_repr" not in record
+    assert [path.name for path in bench.folder.iterdir() if path.name.endswith(".part")] == []
 
 
 def test_hints_become_notes_of_the_exception(bench: Bench, journal: Journal) -> None:

@@ -130,6 +130,28 @@ def test_classes_of_modules_that_are_not_imported_find_their_file(
         getfile(shipped.Job)
 
 
+def test_a_class_that_alone_came_of_its_module_finds_the_file_that_an_import_would_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tmp_path.joinpath("lonely/deep").mkdir(parents=True)
+    for name in ("lonely/__init__.py", "lonely/shapes.py", "lonely/deep/more.py"):
+        tmp_path.joinpath(name).write_text("raise AssertionError('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(inspect, "getfile", inspect.getfile)
+    sources.teach({})
+    getfile: Any = inspect.getfile
+
+    def found(module: str) -> Any:
+        return getfile(type("Bare", (), {"__module__": module}))
+
+    for name in ("lonely.shapes", "lonely.deep.more"):
+        assert found(name) == str(tmp_path / f"{name.replace('.', '/')}.py")
+    assert found("lonely") == str(tmp_path / "lonely/__init__.py")
+    for name in ("lonely.gone", "lonely.shapes.below", "gone.at.all"):
+        with pytest.raises((OSError, TypeError)):
+            found(name)
+
+
 def test_with_nothing_left_behind_the_process_ends_as_ever(journal: Journal) -> None:
     with pytest.raises(SystemExit) as ended:
         leftovers.leave(3, journal)

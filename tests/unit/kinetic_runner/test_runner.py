@@ -62,6 +62,23 @@ def test_requirements_are_installed_by_uv_or_pip(
         assert record_of(bench)["phase"] == "requirements install"
 
 
+def test_without_uv_the_images_own_pip_installs(
+    bench: Bench, journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "site/pip"
+    installed.mkdir(parents=True)
+    installed.joinpath("__init__.py").touch()
+    installed.joinpath("__main__.py").write_text("import sys\nprint('called with', *sys.argv[1:], file=sys.stderr)\n")
+    monkeypatch.syspath_prepend(installed.parent)
+    monkeypatch.delitem(sys.modules, "pip", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(installed.parent))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bench.folder.joinpath("requirements.txt").write_text("numpy\n")
+    bench.define("def f():\n    return 1")
+    assert run_here(bench, journal, "--requirements", bench.uri("requirements.txt")) == 0
+    assert "called with install --disable-pip-version-check --no-input -r " in journal.text_of_all
+
+
 def test_other_versions_are_told_once(bench: Bench, journal: Journal) -> None:
     bench.define("def f():\n    return 1")
     bench.payload = {"client_fingerprint": {"python": "3.99.1"}, **bench.payload}

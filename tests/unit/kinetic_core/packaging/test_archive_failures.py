@@ -1,9 +1,5 @@
 import errno
-import resource
-import signal
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +7,7 @@ import pytest
 from kinetic_core.errors import PackagingError
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.scan import scan
+from tests.fakes.full_disk import full_disk
 from tests.unit.kinetic_core.packaging.archives import (
     NOISE,
     PLAN,
@@ -22,19 +19,6 @@ from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
 def leftovers(target: Path) -> list[str]:
     return [path.name for path in target.parent.iterdir() if path != target]
-
-
-@contextmanager
-def full_disk(limit_bytes: int) -> Iterator[None]:
-    """Let no file grow beyond a limit, which fails a write as a full disk does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 @pytest.mark.parametrize("files", [{"noise": NOISE}, {"small": NOISE[:100_000]}])
