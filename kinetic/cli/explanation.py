@@ -1,15 +1,14 @@
 """What would ship and why, as one record: for `kinetic explain`, as text and as JSON."""
 
 import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
 from kinetic.cli.imports import ThirdPartyImport, third_party_imports
 from kinetic.cli.target import Target
+from kinetic.scratch import scratch
 from kinetic.submission import pipeline
 from kinetic_core.findings import sort_findings
 from kinetic_core.model.package import Package
@@ -97,13 +96,13 @@ def explain_target(target: Target) -> Explanation:
         PackagingError: The project cannot ship.
         SerializationError: The function or an argument cannot travel.
     """
-    with tempfile.TemporaryDirectory(prefix="kinetic-explain-") as directory:
+    with scratch() as directory:
         package = pipeline.package_only(
             target.function,
             target.args,
             target.kwargs,
             target.options,
-            Path(directory),
+            directory,
             check_signature=target.is_call,
             report=False,
         )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -32,6 +32,9 @@ from kinetic_core.wire.jsonvalue import json_problem
 
 Item = TypeVar("Item")
 Opened = TypeVar("Opened")
+
+_DEFAULTS: Final = "defaults"
+"""The plugin whose rules always count: no dialect that anybody asks for."""
 
 
 @attrs.frozen(kw_only=True)
@@ -173,7 +176,11 @@ class Host:
 
     def _check_dialects(self, hook: str, wanted: tuple[str, ...]) -> None:
         """Make sure that each ignore dialect is the name of a plugin that makes rules."""
-        makers = {maker.origin.plugin: maker.origin for maker in self.calls.implementations(hook)}
+        makers = {
+            maker.origin.plugin: maker.origin
+            for maker in self.calls.implementations(hook)
+            if maker.origin.plugin != _DEFAULTS
+        }
         for name in wanted:
             if name not in makers:
                 offers = {plugin: Offer(item=None, origin=origin) for plugin, origin in sorted(makers.items())}

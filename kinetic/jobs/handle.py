@@ -218,5 +218,9 @@ class JobHandle(Generic[R_co]):
             )
         return state
 
+    def __reduce__(self) -> tuple[Callable[[Mapping[str, Any]], "JobHandle[Any]"], tuple[dict[str, Any]]]:
+        """Travel as what `to_dict` returns; the process that unpickles it connects anew."""
+        return JobHandle.from_dict, (self.to_dict(),)
+
     def __repr__(self) -> str:
         return f"<kinetic.JobHandle {self.job_id} {self.func_name} on {self.backend}>"

@@ -1,14 +1,15 @@
 """From what a job left behind to a value or the real error."""
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
+from kinetic.scratch import scratch
 from kinetic_core.errors import (
     JobCancelledError,
     JobFailedError,
+    KineticError,
     ObjectNotFoundError,
     RemoteError,
     ResultUnavailableError,
@@ -54,17 +55,21 @@ def collect(
 
 
 def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
-    with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
-        path = Path(directory) / PurePosixPath(key).name
+    with scratch() as directory:
+        path = directory / PurePosixPath(key).name
         try:
             storage.get_file(key, path)
         except ObjectNotFoundError:
             return None
         try:
             return read(path)
-        except ResultUnavailableError as error:
+        except Exception as error:
+            # One of our own says what is wrong; any other is that of a plugin's format.
+            what = (
+                str(error) if isinstance(error, KineticError) else f"its format raised {type(error).__name__}: {error}"
+            )
             raise ResultUnavailableError(
-                f"{record.job_id} ({record.func_name}): {error}; it lies at {storage.url}/{key}"
+                f"{record.job_id} ({record.func_name}): {what}; it lies at {storage.url}/{key}"
             ) from error
 
 

@@ -3,7 +3,6 @@
 import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MethodType
@@ -17,6 +16,7 @@ from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
 from kinetic.log import apply_environment, get_logger
+from kinetic.scratch import scratch
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.preflight import probe
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
@@ -54,14 +54,14 @@ def submit(
     connection = connect(request.surroundings)
     with step("preflight"):
         target = _target(connection, request)
-    with tempfile.TemporaryDirectory(prefix="kinetic-") as directory:
+    with scratch() as directory:
         with step("package"):
             prepared = prepare(
                 target.request,
                 connection,
                 target.driver,
                 target.store,
-                directory=Path(directory),
+                directory=directory,
                 announce=report_findings,
             )
             report_findings(_not_yet_told(prepared.package))

@@ -120,12 +120,12 @@ def test_a_timeout_leaves_the_job_running_and_the_handle_valid(project: Project)
     assert project.stored() == []
 
 
-def test_a_handle_survives_json(project: Project) -> None:
+def test_a_handle_survives_json_and_pickling(project: Project) -> None:
     ended = project.run(
         """
-        import json, kinetic, train
+        import json, kinetic, pickle, train
         raw = json.loads(json.dumps(train.double.run_async(5).to_dict() | {"later": 1}))
-        handle = kinetic.JobHandle.from_dict(raw)
+        handle = pickle.loads(pickle.dumps(kinetic.JobHandle.from_dict(raw)))
         print(json.dumps([handle.result(), handle.to_dict()["later"]]))
         """
     )

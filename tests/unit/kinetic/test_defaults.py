@@ -50,6 +50,14 @@ def test_default_exclusions_are_rules_of_source_default(host: Host, tmp_path: Pa
     assert {".venv", "node_modules", ".DS_Store"} <= {rule.pattern for rule in rules}
 
 
+@pytest.mark.parametrize("wrong", ["defaults", "nope"])
+def test_the_default_exclusions_are_no_dialect(wrong: str, host: Host, tmp_path: Path) -> None:
+    request = request_for(tmp_path)
+    asked = attrs.evolve(request, options=RunOptions(accelerator="cpu", ignore=wrong))
+    with pytest.raises(ConfigError, match=rf"no ignore dialect '{wrong}'\. Installed: gitignore \([^()]*\)$"):
+        host.exclude_rules(tmp_path, asked)
+
+
 @pytest.mark.parametrize(("value", "count"), [("1", 0), ("true", 9), ("0", 9), ("", 9)])
 def test_default_exclusions_are_off_only_when_the_variable_is_exactly_1(
     value: str, count: int, host: Host, tmp_path: Path

@@ -138,6 +138,17 @@ def test_a_result_that_needs_a_missing_module_names_job_artifact_and_module_and_
     del sys.modules["pod_only"]
 
 
+def test_a_format_that_cannot_read_its_result_names_job_and_artifact(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=5))
+
+    def read_badly(_: Path) -> Result:
+        raise IndexError("no such column")
+
+    with pytest.raises(ResultUnavailableError, match=r"job-0a1b2c3d .*IndexError: no such column.*job-0a1b2c3d/result"):
+        collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), read_badly)
+    assert collected(record, store) == 5
+
+
 def test_a_value_that_cannot_travel_is_shown_by_its_text(record: JobRecord, store: Storage) -> None:
     put(
         store,
