@@ -13,6 +13,7 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.listing import DEVICE, INODE, STATUS, ArchiveEntries, Listed
 from kinetic_core.model.package import Artifact, Manifest
 from kinetic_core.packaging.alignment import align
+from kinetic_core.packaging.collector import collector_paused
 from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Packer
@@ -50,6 +51,7 @@ class Written:
     """Whether nothing was written, because the earlier archive is what would have been: `artifact` is that one."""
 
 
+@collector_paused()
 def write_archive(
     scan: Scan,
     plan: Plan,

@@ -12,6 +12,7 @@ from kinetic_core.errors import PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed
 from kinetic_core.model.package import Exclusion, SkippedEntry
+from kinetic_core.packaging.collector import collector_paused
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.treewalk import TreeWalk
 
@@ -76,6 +77,7 @@ class Scan:
         return dict(sorted(sizes.items()))
 
 
+@collector_paused()
 def scan(root: Path, rules: RuleSet, *, avoid: Collection[Path] = ()) -> Scan:
     """List what ships, in one pass that never enters what a rule excludes.
 
