@@ -11,13 +11,14 @@ from kinetic_core.walk import Replaced, find, replace
 from kinetic_core.wire.names import ENV_MOUNT_ROOT
 from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
+from kinetic_runner import hub
 from kinetic_runner.copying import copy_file, copy_tree
-from kinetic_runner.fetch import download, open_url
 from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
+from kinetic_runner.objects import RemoteData, file_name, make_room
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.retry import retried
-from kinetic_runner.uris import base_name, local_path
+from kinetic_runner.uris import local_path
 
 _NOUN: Final = "reference"
 
@@ -122,9 +123,24 @@ class Resolver:
             target = self._places.mount(reference.mount_path)
             if reference.fuse and not self._places.mount_root:
                 return target
-        path = retried(f"download of {reference.uri}", lambda: _download(reference, target), log=self._log)
+        path = self._download(reference, target)
         if reference.fuse and reference.mount_path is not None:
             _make_read_only(path)
+        return path
+
+    def _download(self, reference: Reference, target: Path) -> Path:
+        """Put a file or a directory at the target, or a file of no name of its own into it; return what to hand on."""
+        what = f"download of {reference.uri}"
+        if reference.uri.startswith(hub.SCHEME):
+            return retried(what, lambda: hub.save_data_set(reference, target), log=self._log)
+        source = local_path(reference.uri)
+        if source is not None:
+            return retried(what, lambda: _copy(reference, source, target), log=self._log)
+        found = retried(f"listing of {reference.uri}", lambda: RemoteData.find(reference, self._log), log=self._log)
+        if found.is_one:
+            return found.download(_file_target(reference, target), log=self._log)
+        path = found.download(target, log=self._log)
+        _make_empty_dirs(reference, path)
         return path
 
 
@@ -132,11 +148,9 @@ def _key(reference: Reference) -> tuple[str, str | None]:
     return reference.uri, reference.mount_path
 
 
-def _download(reference: Reference, target: Path) -> Path:
-    """Put a file or a directory at the target, or a file of no name of its own into it; return what to hand on."""
-    source = local_path(reference.uri)
-    if source is None:
-        return _download_remote(reference, target)
+def _copy(reference: Reference, source: Path, target: Path) -> Path:
+    """Put a local file or directory at the target, or a file of no name of its own into it."""
+    make_room(reference.uri, _size_of(source), target)
     if source.is_dir():
         copy_tree(source, target)
         _make_empty_dirs(reference, target)
@@ -150,39 +164,18 @@ def _download(reference: Reference, target: Path) -> Path:
     return file
 
 
+def _size_of(source: Path) -> int:
+    files = (Path(folder, name) for folder, _, names in os.walk(source, followlinks=True) for name in names)
+    return sum(file.stat().st_size for file in ([source] if source.is_file() else files) if file.exists())
+
+
 def _file_target(reference: Reference, target: Path) -> Path:
     """Return where a single file goes: to the mount path itself, else under its own name."""
     if reference.mount_path is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target
     target.mkdir(parents=True, exist_ok=True)
-    return target / (base_name(reference.uri) or "data")
-
-
-def _download_remote(reference: Reference, target: Path) -> Path:
-    system, path = open_url(reference.uri)
-    prefix = f"{path.rstrip('/')}/"
-    listed = [] if not reference.is_dir and system.isfile(path) else system.find(prefix)
-    # A store may answer with the object of that very name, or with a marker that stands for a folder.
-    names = [name for name in listed if name.startswith(prefix) and not name.endswith("/")]
-    if not names and reference.empty_dirs:
-        _make_empty_dirs(reference, target)
-        return target
-    if not names:
-        file = _file_target(reference, target)
-        download(reference.uri, file)
-        return file
-    target.mkdir(parents=True, exist_ok=True)
-    scheme = reference.uri.partition("://")[0]
-    for name in names:
-        relative = name[len(prefix) :]
-        if ".." in relative.split("/"):
-            raise ValueError(f"object {name!r} leads out of its directory")
-        file = target / relative
-        file.parent.mkdir(parents=True, exist_ok=True)
-        download(f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}", file)
-    _make_empty_dirs(reference, target)
-    return target
+    return target / file_name(reference.uri)
 
 
 def _make_read_only(path: Path) -> None:

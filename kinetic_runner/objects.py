@@ -1,0 +1,155 @@
+"""Data in remote stores: what a URL stands for, room for it, and getting it, several objects at once."""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from kinetic_core.wire.reference import Reference
+from kinetic_runner.fetch import download, open_url
+from kinetic_runner.log import Log
+from kinetic_runner.parallel import side_by_side
+from kinetic_runner.retry import retried
+from kinetic_runner.uris import base_name
+
+_WORTH_A_LINE_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteData:
+    """What lies at a URL: one object, or all below a prefix."""
+
+    uri: str
+    objects: tuple[tuple[str, str, int | None], ...]
+    """URL, name below the prefix (`""` for the object itself), and size in bytes where the store tells it."""
+
+    @property
+    def is_one(self) -> bool:
+        """Tell whether it is the object of this very name."""
+        return len(self.objects) == 1 and not self.objects[0][1]
+
+    @property
+    def size_bytes(self) -> int:
+        """Add up the sizes that are known."""
+        return sum(size or 0 for _, _, size in self.objects)
+
+    @classmethod
+    def find(cls, reference: Reference, log: Log) -> "RemoteData":
+        """Ask the store what a reference stands for; an object that is nowhere is told when it is downloaded.
+
+        Raises:
+            ValueError: The name of an object leads out of its directory.
+            ImportError: No driver for that kind of URI is installed.
+            OSError: The store cannot be asked.
+        """
+        uri = reference.uri
+        system, path = open_url(uri)
+        if not reference.is_dir and (found := _one(system, path)) is not None:
+            return cls(uri=uri, objects=((uri, "", found),))
+        prefix = f"{path.rstrip('/')}/"
+        scheme = uri.partition("://")[0]
+        objects = []
+        for name, told in sorted(system.find(prefix, detail=True).items()):
+            # A store may answer with the object of that very name, or with a marker that stands for a folder.
+            if not name.startswith(prefix) or name.endswith("/"):
+                continue
+            relative = name[len(prefix) :]
+            if ".." in relative.split("/"):
+                raise ValueError(f"object {name!r} leads out of its directory")
+            objects.append((f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}", relative, _size(told)))
+        if not objects and not reference.empty_dirs:
+            return cls(uri=uri, objects=((uri, "", None),))
+        if objects and not reference.is_dir:
+            log.caution(
+                f"{uri} names no object but {len(objects)} below it: it is taken as a directory; "
+                f"write a / at its end to say so"
+            )
+        return cls(uri=uri, objects=tuple(objects))
+
+    def download(self, target: Path, *, log: Log, clock: Callable[[], float] = time.monotonic) -> Path:
+        """Put the objects below a directory, or the one object into a file of it.
+
+        Args:
+            target: The directory, or the file where it is one object.
+            log: Told of retries, and of what took longer than a second.
+            clock: Seconds.
+
+        Raises:
+            OSError: There is no room, or an object cannot be had.
+        """
+        make_room(self.uri, self.size_bytes, target)
+        started = clock()
+        files = [target / relative if relative else target for _, relative, _ in self.objects]
+        for folder in dict.fromkeys([target.parent if self.is_one else target, *(file.parent for file in files)]):
+            folder.mkdir(parents=True, exist_ok=True)
+        side_by_side(
+            [partial(_get, url, file, size, log) for (url, _, size), file in zip(self.objects, files, strict=True)]
+        )
+        took_s = clock() - started
+        if took_s >= _WORTH_A_LINE_S:
+            megabytes = sum(file.stat().st_size for file in files) / 1024**2
+            log.say(f"{self.uri}: {len(files)} objects, {megabytes:,.1f} MB in {took_s:.1f} s")
+        return target
+
+
+def make_room(uri: str, size_bytes: int, target: Path) -> None:
+    """Make sure that a disk has room for data before a byte of it is downloaded.
+
+    Args:
+        uri: Of the data, for the message.
+        size_bytes: Of all of it.
+        target: Where it will lie; need not exist.
+
+    Raises:
+        OSError: It has not.
+    """
+    place = target
+    while not place.exists():
+        place = place.parent
+    status = os.statvfs(place)
+    free_bytes = status.f_bavail * status.f_frsize
+    if size_bytes > free_bytes:
+        raise OSError(
+            errno.ENOSPC,
+            f"{uri} holds {size_bytes / 1024**3:.2f} GB, and the disk of {place} has {free_bytes / 1024**3:.2f} GB"
+            " left; give the pod a larger disk, or mount the data (fuse=True)",
+        )
+
+
+def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> None:
+    def get() -> None:
+        download(url, file)
+        got_bytes = file.stat().st_size
+        if size_bytes is not None and got_bytes != size_bytes:
+            # A body that is cut off without a word, or an object that is replaced just now.
+            file.unlink()
+            raise OSError(f"{url}: {got_bytes} bytes came of {size_bytes}")
+
+    retried(f"download of {url}", get, log=log)
+
+
+def _one(system: Any, path: str) -> int | None:
+    """Return the size of the object of this very name; `None` when there is none."""
+    try:
+        told = system.info(path)
+    except FileNotFoundError:
+        return None
+    return (_size(told) or 0) if told.get("type") == "file" and not path.endswith("/") else None
+
+
+def _size(told: Any) -> int | None:
+    size = told.get("size")
+    return size if isinstance(size, int) else None
+
+
+def file_name(uri: str) -> str:
+    """Return the name under which a single object lies on the pod.
+
+    >>> file_name("gs://b/cache/0a1b/model.bin"), file_name("memory://")
+    ('model.bin', 'data')
+    """
+    return base_name(uri) or "data"

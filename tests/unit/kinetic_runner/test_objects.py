@@ -1,0 +1,164 @@
+"""Data in remote stores: what a URL stands for, room for it, and getting all of it."""
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from kinetic_core.wire.reference import Reference
+from kinetic_runner import objects
+from kinetic_runner.objects import RemoteData, make_room
+from kinetic_runner.resolve import DataPlaces, Resolver
+from tests.unit.kinetic_runner.inprocess import reference
+from tests.unit.kinetic_runner.journal import Journal
+
+pytestmark = pytest.mark.usefixtures("own_process")
+
+
+class Telling(MemoryFileSystem):  # type: ignore[misc]  # fsspec publishes no types
+    """A store that says other sizes than it delivers."""
+
+    protocol = "telling"
+    store: dict[str, Any] = {}  # noqa: RUF012 - a store of its own, shared by its instances as fsspec's is
+    pseudo_dirs = [""]  # noqa: RUF012 - the same
+    sizes: dict[str, int | None] = {}  # noqa: RUF012 - the same
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        stripped: str = super()._strip_protocol(path.replace("telling://", "memory://"))
+        return stripped
+
+    def info(self, path: str, **kwargs: Any) -> Any:
+        return self._told(super().info(path, **kwargs))
+
+    def find(self, path: str, **kwargs: Any) -> Any:
+        return {name: self._told(told) for name, told in super().find(path, **kwargs).items()}
+
+    def _told(self, told: dict[str, Any]) -> dict[str, Any]:
+        return told | {"size": self.sizes[told["name"]]} if told["name"] in self.sizes else told
+
+
+@pytest.fixture
+def telling() -> Iterator[Telling]:
+    fsspec.register_implementation("telling", Telling, clobber=True)
+    Telling.store.clear()
+    Telling.sizes.clear()
+    yield Telling()
+    Telling.store.clear()
+
+
+@pytest.fixture
+def resolver(tmp_path: Path, journal: Journal) -> Resolver:
+    return Resolver(DataPlaces(directory=tmp_path / "data"), None, journal)
+
+
+def remote(uri: str, **more: Any) -> Reference:
+    return Reference(**{"uri": uri, "is_dir": False, **more})
+
+
+def test_a_prefix_without_a_slash_is_a_directory_with_a_warning(
+    memory: Any, resolver: Resolver, journal: Journal
+) -> None:
+    for name in ("a.txt", "deep/b.txt"):
+        memory.pipe_file(f"/set/{name}", name.encode())
+    memory.pipe_file("/set2/other", b"")
+    (path,) = resolver.resolve([reference("memory://set")], {}).args
+    assert sorted(file.name for file in Path(path).rglob("*") if file.is_file()) == ["a.txt", "b.txt"]
+    (warning,) = journal.warnings
+    assert "memory://set names no object but 2 below it" in warning
+
+
+def test_a_prefix_with_a_slash_is_one_without_a_warning(memory: Any, resolver: Resolver, journal: Journal) -> None:
+    memory.pipe_file("/set/a.txt", b"a")
+    resolver.resolve([reference("memory://set/", is_dir=True)], {})
+    assert journal.warnings == []
+
+
+def test_what_is_nowhere_is_told_by_its_name(memory: Any, resolver: Resolver) -> None:
+    for uri, is_dir in (("memory://gone", False), ("memory://gone/", True)):
+        with pytest.raises(FileNotFoundError, match="gone"):
+            resolver.resolve([reference(uri, is_dir=is_dir)], {})
+
+
+def test_an_object_that_comes_short_is_fetched_again(
+    telling: Telling, tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinetic_runner.retry._DELAYS_S", (0.0,))
+    telling.pipe_file("/x/one", b"123")
+    telling.sizes["/x/one"] = 7
+    found = RemoteData.find(remote("telling://x/one"), journal)
+    with pytest.raises(OSError, match="3 bytes came of 7"):
+        found.download(tmp_path / "one", log=journal)
+    assert list(tmp_path.iterdir()) == []
+    assert "trying again" in journal.text_of_all
+
+
+def test_data_without_room_for_it_is_refused_before_a_byte_comes(
+    telling: Telling, resolver: Resolver, tmp_path: Path
+) -> None:
+    telling.pipe_file("/x/one", b"123")
+    telling.sizes["/x/one"] = 1 << 62
+    with pytest.raises(OSError, match=r"telling://x/one holds 4294967296.00 GB, and the disk of .* GB left") as caught:
+        resolver.resolve([reference("telling://x/one")], {})
+    assert caught.value.errno == errno.ENOSPC
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_local_data_without_room_is_refused_too(resolver: Resolver, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    with tree.joinpath("sparse").open("wb") as stream:
+        # More than any disk has, and none of it is written.
+        stream.truncate(1 << 42)
+    for uri in (f"file://{tree}", f"file://{tree}/sparse"):
+        with pytest.raises(OSError, match=r"4096\.00 GB"):
+            resolver.resolve([reference(uri, is_dir=uri.endswith("tree"))], {})
+
+
+def test_room_is_looked_for_where_the_data_will_lie(tmp_path: Path) -> None:
+    make_room("gs://b/x", 1, tmp_path / "not/yet/there")
+
+
+def test_what_takes_long_is_told_in_one_line(memory: Any, tmp_path: Path, journal: Journal) -> None:
+    for number in range(3):
+        memory.pipe_file(f"/set/{number}", b"x" * 1024**2)
+    found = RemoteData.find(remote("memory://set/", is_dir=True), journal)
+    ticks = iter([0.0, 2.5])
+    found.download(tmp_path / "set", log=journal, clock=lambda: next(ticks))
+    assert journal.text_of_all == "kinetic: memory://set/: 3 objects, 3.0 MB in 2.5 s\n"
+
+
+def test_many_objects_are_fetched_side_by_side_and_few_are_in_memory(
+    memory: Any, tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        memory.pipe_file(f"/set/{number}", b"x")
+    running: list[int] = []
+    most: list[int] = []
+    plain = objects.download
+
+    def counted(url: str, file: Path) -> str:
+        running.append(1)
+        most.append(len(running))
+        try:
+            return plain(url, file)
+        finally:
+            running.pop()
+
+    monkeypatch.setattr(objects, "download", counted)
+    RemoteData.find(remote("memory://set/", is_dir=True), journal).download(tmp_path / "set", log=journal)
+    assert len(most) == len(list((tmp_path / "set").iterdir())) == 40
+    assert max(most) <= 8
+
+
+def test_a_store_that_tells_no_size_is_believed(telling: Telling, tmp_path: Path, journal: Journal) -> None:
+    telling.pipe_file("/x/one", b"123")
+    telling.sizes["/x/one"] = None
+    found = RemoteData.find(remote("telling://x/", is_dir=True), journal)
+    assert found.objects == (("telling://x/one", "one", None),)
+    found.download(tmp_path / "x", log=journal)
+    assert (tmp_path / "x/one").read_bytes() == b"123"
