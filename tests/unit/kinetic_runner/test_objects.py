@@ -10,7 +10,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from kinetic_core.wire.reference import Reference
-from kinetic_runner import objects
+from kinetic_runner import fetch
 from kinetic_runner.objects import RemoteData, make_room
 from kinetic_runner.resolve import DataPlaces, Resolver
 from tests.unit.kinetic_runner.inprocess import reference
@@ -139,7 +139,7 @@ def test_many_objects_are_fetched_side_by_side_and_few_are_in_memory(
         memory.pipe_file(f"/set/{number}", b"x")
     running: list[int] = []
     most: list[int] = []
-    plain = objects.download
+    plain = fetch.download
 
     def counted(url: str, file: Path) -> str:
         running.append(1)
@@ -149,7 +149,7 @@ def test_many_objects_are_fetched_side_by_side_and_few_are_in_memory(
         finally:
             running.pop()
 
-    monkeypatch.setattr(objects, "download", counted)
+    monkeypatch.setattr("kinetic_runner.objects.download", counted)
     RemoteData.find(remote("memory://set/", is_dir=True), journal).download(tmp_path / "set", log=journal)
     assert len(most) == len(list((tmp_path / "set").iterdir())) == 40
     assert max(most) <= 8
