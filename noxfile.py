@@ -43,6 +43,7 @@ ON_EACH_PYTHON = (
     "tests/system/test_example.py",
     "tests/unit/kinetic",
     "tests/unit/kinetic_core",
+    "tests/unit/kinetic_gke",
     "tests/unit/kinetic_local",
     "tests/unit/kinetic_runner",
 )

@@ -185,10 +185,11 @@ class Catalog:
 
     def absence(self, kind: str, name: str, usable: Mapping[str, Offer[Any]]) -> PluginError | ConfigError:
         """Return the error for a name that cannot be used: the fault of its plugin where that is known."""
-        for withheld in self.withheld:
-            if (kind, name) in withheld.names or withheld.origin.plugin == name:
-                return PluginError(f"the {kind} {name!r} cannot be used: {withheld.reason}")
-        if _LATER.get(name) == kind:
+        offered = [one for one in self.withheld if (kind, name) in one.names]
+        later = not offered and _LATER.get(name) == kind
+        for withheld in offered or [one for one in self.withheld if one.origin.plugin == name and not later]:
+            return PluginError(f"the {kind} {name!r} cannot be used: {withheld.reason}")
+        if later:
             return PluginError(
                 f"the {kind} {name!r} is not part of this release of kinetic-run; "
                 f"name one that is installed: {_listing(usable)}"

@@ -13,6 +13,7 @@ from kinetic.host.notify import Observers
 from kinetic.host.problem import Problem
 from kinetic_core.errors import ConfigError, KineticError, PluginError
 from kinetic_core.plugin import (
+    AcceleratorInfo,
     Backend,
     BackendDriver,
     DriverContext,
@@ -122,6 +123,12 @@ class Host:
             PluginError: The plugin that would offer it is broken, or two claim the name.
         """
         return self.catalog.serializer(name).item
+
+    def accelerators(self) -> tuple[AcceleratorInfo, ...]:
+        """Return what the backends can run on, in each plugin's own order."""
+        hook = "kinetic_accelerators"
+        answers = self.calls.collect(hook)
+        return tuple(item for answer in answers for item in _items(answer, hook, AcceleratorInfo))
 
     def select_backend(self, request: RunRequest) -> str | None:
         """Return the backend that a plugin chooses for a request that names none."""

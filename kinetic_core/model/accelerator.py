@@ -29,6 +29,10 @@ GPUS: Final = (
 TPUS: Final[Mapping[str, int]] = MappingProxyType({"v2": 4, "v3": 4, "v4": 4, "v5litepod": 8, "v5p": 4, "v6e": 8})
 """TPU generations, with the most chips that one host has."""
 _ALIASES: Final = MappingProxyType({"v5e": "v5litepod", "v5lite": "v5litepod"})
+_LABELS: Final = MappingProxyType(
+    {"a100-40gb": "a100", "h100-80gb": "h100", "h100-mega-80gb": "h100-mega", "h200-141gb": "h200"}
+)
+"""GPUs by the names that their makers and Google Cloud's node labels give them."""
 _COUNTED: Final = re.compile(r"(?P<name>.+?)(?:x(?P<times>\d+)|:(?P<colon>\d+))?")
 _COUNT: Final = re.compile(r"([-:]\d+(x\d+)*|x\d+)$")
 _TPU: Final = re.compile(r"(?P<name>v[0-9a-z]+?)(?:-(?:(?P<topology>\d+(?:x\d+){1,2})|(?P<chips>\d+)))?")
@@ -63,7 +67,8 @@ def parse_accelerator(text: str) -> Accelerator:
 
     Args:
         text: `cpu`, `gpu`, `tpu`, a GPU or TPU by name with or without its kind before it, and how many:
-            `l4`, `gpu-a100x4`, `gpu:4`, `tpu-v5litepod-4`, `v3-2x2`; each may end in `:spot`.
+            `l4`, `gpu-a100x4`, `gpu:4`, `tpu-v5litepod-4`, `v3-2x2`; a GPU also by Google Cloud's name for it,
+            `nvidia-tesla-t4`; each may end in `:spot`.
 
     Raises:
         ConfigError: Nobody knows the name; the message lists the nearest.
@@ -81,15 +86,41 @@ def parse_accelerator(text: str) -> Accelerator:
     return _parse_gpu(text, base, spot=spot) or _parse_tpu(text, base, spot=spot) or _unknown(text, base)
 
 
+def format_accelerator(accelerator: Accelerator) -> str:
+    """Return the one spelling of an accelerator that says all of it; `parse_accelerator` reads it back.
+
+    >>> format_accelerator(parse_accelerator("V5E:4:spot")), format_accelerator(parse_accelerator("l4"))
+    ('tpu-v5litepod-4:spot', 'gpu-l4x1')
+    """
+    kind, name, count = accelerator.kind, accelerator.name, accelerator.count
+    if kind == "cpu":
+        text: str = kind
+    elif not name:
+        text = f"{kind}:{count}"
+    elif kind == "gpu":
+        text = f"{kind}-{name}x{count}"
+    else:
+        text = f"{kind}-{name}-{'x'.join(map(str, accelerator.topology)) or count}"
+    return f"{text}:spot" if accelerator.spot else text
+
+
 def _parse_gpu(text: str, base: str, *, spot: bool) -> Accelerator | None:
     match = _COUNTED.fullmatch(base)
     if match is None:
         return None
     name = match["name"].removeprefix("gpu-")
-    if name not in (*GPUS, "gpu"):
-        return None
+    if name != "gpu":
+        name = _model(name)
+        if name not in GPUS:
+            return None
     count = _positive(text, match["times"] or match["colon"] or "1")
     return Accelerator(kind="gpu", name="" if name == "gpu" else name, count=count, spot=spot)
+
+
+def _model(name: str) -> str:
+    """Return the model's own name where a maker's or a node label's was given."""
+    model = name.removeprefix("nvidia-").removeprefix("tesla-")
+    return _LABELS.get(model, model)
 
 
 def _parse_tpu(text: str, base: str, *, spot: bool) -> Accelerator | None:

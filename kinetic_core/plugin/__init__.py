@@ -13,7 +13,7 @@ from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.plaincall import plain_payload
 from kinetic_core.plugin.backend import Backend, BackendDriver, Capability
 from kinetic_core.plugin.context import DriverContext, Logger
-from kinetic_core.plugin.info import HookspecRegistrar, HostInfo, PluginInfo
+from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo, PluginInfo
 from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
 from kinetic_core.plugin.reference import ReferenceHandler, ReferenceType
 from kinetic_core.plugin.serializer import Serializer
@@ -24,6 +24,7 @@ from kinetic_core.wire.result import Result
 
 __all__ = [
     "HOOK_API",
+    "AcceleratorInfo",
     "Artifact",
     "Backend",
     "BackendDriver",

@@ -1,7 +1,7 @@
 """What the host tells about itself and about plugins."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -30,6 +30,22 @@ class HostInfo:
     """Of this distribution."""
     hook_api: int
     plugins: tuple[PluginInfo, ...]
+
+
+@attrs.frozen(kw_only=True)
+class AcceleratorInfo:
+    """One accelerator that a backend can run on, as `kinetic accelerators` lists it."""
+
+    backend: str
+    kind: Literal["gpu", "tpu"]
+    name: str
+    """As `accelerator=` takes it: `l4x2`, `v5litepod-16`."""
+    count: int
+    """GPUs or chips in all."""
+    topology: str = ""
+    """Of TPU chips: `4x4`."""
+    machine_type: str = ""
+    hosts: int = 1
 
 
 @attrs.frozen(kw_only=True)

@@ -10,7 +10,7 @@ from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunRequest
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.backend import BackendDriver
-from kinetic_core.plugin.info import HookspecRegistrar, HostInfo
+from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo
 from kinetic_core.plugin.markers import hookspec
 from kinetic_core.plugin.reference import ReferenceType
 from kinetic_core.plugin.serializer import Serializer
@@ -48,6 +48,12 @@ def kinetic_reference_types() -> Sequence[ReferenceType]:
 @hookspec
 def kinetic_serializers() -> Sequence[Serializer]:
     """Return formats that carry a call; collected once, at load."""
+    return ()
+
+
+@hookspec
+def kinetic_accelerators() -> Sequence[AcceleratorInfo]:
+    """Return what a backend can run on; called when somebody asks for the list."""
     return ()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = tuple(ROOT / name for name in ("kinetic", "kinetic_core", "kinetic_runner")) + tuple(
+PACKAGES = tuple(ROOT / name for name in ("kinetic", "kinetic_core", "kinetic_gke", "kinetic_runner")) + tuple(
     sorted(path.parent for path in ROOT.glob("plugins/*/__init__.py"))
 )
 EVERYWHERE = (*PACKAGES, ROOT / "benchmarks", ROOT / "tests", ROOT / "examples", ROOT / "docs")

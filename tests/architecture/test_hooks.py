@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from kinetic_core.plugin import specs
+from kinetic_gke import specs as gke_specs
 from tests.architecture.source import ROOT
 
 HOOKS: dict[str, Callable[..., Any]] = {
-    name: value for name, value in vars(specs).items() if hasattr(value, "kinetic_spec")
+    name: value
+    for module in (specs, gke_specs)
+    for name, value in vars(module).items()
+    if hasattr(value, "kinetic_spec")
 }
 SECTIONS = re.split(r"^## ", (ROOT / "docs/reference/hooks.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 DOCUMENTED = {section.partition("\n")[0].strip(): section for section in SECTIONS}
@@ -36,14 +40,14 @@ def test_the_documentation_has_a_section_for_each_hook_and_no_other() -> None:
 def test_the_section_gives_the_hooks_own_signature_and_kind(name: str) -> None:
     arguments = ", ".join(inspect.signature(HOOKS[name]).parameters)
     line = next(line for line in DOCUMENTED[name].splitlines() if line.startswith(f"`{name}("))
-    written = re.sub(r": [^,()]+(?=[,)])", "", line.partition("->")[0]).strip("` ")
+    written = re.sub(r": (?:[^,()\[\]]|\[[^\]]*\])+(?=[,)])", "", line.partition("->")[0]).strip("` ")
     assert written == f"{name}({arguments})"
     assert f"· {kind(name)}" in line
 
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_the_section_shows_an_implementation(name: str) -> None:
-    assert f"@hookimpl\ndef {name}(" in DOCUMENTED[name]
+    assert re.search(rf"^@hookimpl(\(optionalhook=True\))?\ndef {name}\(", DOCUMENTED[name], flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", HOOKS)

@@ -14,7 +14,7 @@ from kinetic_core.plugin import Finding, JobEvent, JobRef, JobStatus, RunRequest
 from tests.fakes.plugin_site import PluginSite
 from tests.fakes.recording_log import RecordingLog
 
-ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}
+ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 NO_PACKAGE: Any = None
 """The host passes a package on without looking at it."""
 EVENT = JobEvent(job_id="job-0a1b2c3d", kind="job_started", at=datetime.now(UTC), status=JobStatus.RUNNING)
@@ -240,3 +240,20 @@ def test_traced_calls_are_logged_without_what_they_answered(
 
     (record,) = [record for record in log.records if record.event == "hook_called"]
     assert record.details == {"hook": "kinetic_plan_entries", "plugin": "git", "answer": "dict of 1"}
+
+
+def test_accelerators_come_from_every_plugin_that_lists_any(load: Callable[..., Host]) -> None:
+    source = "from kinetic_core.plugin import AcceleratorInfo\n@hookimpl\ndef kinetic_accelerators(): return {}"
+    host = load(
+        slurm=source.format("[AcceleratorInfo(backend='slurm', kind='gpu', name='a100x8', count=8)]"),
+        none=source.format("()"),
+    )
+
+    assert [(one.backend, one.name, one.hosts) for one in host.accelerators()] == [("slurm", "a100x8", 1)]
+
+
+def test_accelerators_of_a_wrong_type_are_an_error_that_names_the_plugin(load: Callable[..., Host]) -> None:
+    host = load(slurm="@hookimpl\ndef kinetic_accelerators(): return ['a100']")
+
+    with pytest.raises(PluginError, match=r"plugin 'slurm' .*list or tuple of AcceleratorInfo"):
+        host.accelerators()

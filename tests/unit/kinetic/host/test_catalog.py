@@ -11,7 +11,7 @@ from kinetic_core.plugin import DriverContext
 from tests.fakes.plugin_site import PluginSite
 from tests.fakes.recording_log import RecordingLog
 
-ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}
+ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 HPC = """
 def _open(context): return ("cluster", context.home)
 def _import(context): import a_library_that_is_not_there

@@ -11,7 +11,7 @@ from kinetic_core.plugin import DriverContext
 from tests.fakes.plugin_site import PluginSite
 from tests.fakes.recording_log import RecordingLog
 
-ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}
+ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 
 
 def driver(name: str) -> str:
@@ -104,7 +104,7 @@ def test_a_contested_scheme_and_a_contested_store_are_errors(site: PluginSite, l
 def test_a_strangers_plugin_may_not_take_a_built_in_plugins_name(site: PluginSite, log: RecordingLog) -> None:
     site.install("kinetic-usurper", driver("other"), plugin="fsspec")
 
-    host = load_host({"KINETIC_DISABLE_PLUGINS": "defaults,gitignore,local"}, log=log)
+    host = load_host({"KINETIC_DISABLE_PLUGINS": "defaults,gitignore,gke,local"}, log=log)
 
     assert [problem.origin.distribution for problem in host.problems()] == ["kinetic-usurper"]
     assert "kinetic-run" in host.problems()[0].message

@@ -7,7 +7,7 @@ from kinetic_core.errors import PluginError
 from tests.fakes.plugin_site import PluginSite
 from tests.fakes.recording_log import RecordingLog
 
-ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}
+ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 
 GOOD_DRIVER = """
 @hookimpl

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetic_core.errors import ConfigError
-from kinetic_core.model.accelerator import GPUS, TPUS, Accelerator, parse_accelerator
+from kinetic_core.model.accelerator import GPUS, TPUS, Accelerator, format_accelerator, parse_accelerator
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,25 @@ def test_any_other_text_is_refused_as_a_value_error(text: str) -> None:
         message = repr(text)
         assert isinstance(read, Accelerator)
     assert repr(text) in message
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("cpu:spot", "cpu:spot"),
+        ("GPU:4", "gpu:4"),
+        ("tpu", "tpu:1"),
+        ("nvidia-tesla-t4", "gpu-t4x1"),
+        ("nvidia-h100-mega-80gb:8:spot", "gpu-h100-megax8:spot"),
+        ("v5e:8", "tpu-v5litepod-8"),
+        ("v3-4x4", "tpu-v3-4x4"),
+    ],
+)
+def test_an_accelerator_is_written_in_one_way(text: str, written: str) -> None:
+    assert format_accelerator(parse_accelerator(text)) == written
+
+
+@pytest.mark.parametrize("text", ["nvidia-gpu", "tesla-gpux2", "nvidia-cpu", "nvidia-"])
+def test_a_makers_name_alone_is_no_accelerator(text: str) -> None:
+    with pytest.raises(ConfigError, match="unknown accelerator"):
+        parse_accelerator(text)

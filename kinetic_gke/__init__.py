@@ -1,0 +1,1 @@
+"""Kubernetes Jobs on Google Kubernetes Engine."""

@@ -1,0 +1,1 @@
+"""What the environment says about pods."""
