@@ -1,1 +1,104 @@
-"""What the environment says about pods."""
+"""What the environment says about a site: the driver's settings, read from what the client hands it."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from kinetic_core.errors import ConfigError
+from kinetic_core.model.request import RunOptions
+from kinetic_gke.manifest.site import Site
+
+_NAMESPACE: Final = "default"
+_NOBODY: Final = 65532
+"""The user id of images that are not root's, by custom."""
+_QUANTITY: Final = re.compile(r"\d+(\.\d+)?(m|k|[KMGTPE]i|[MGTPE])?")
+_YES: Final = frozenset(("1", "true", "yes"))
+
+
+@attrs.frozen(kw_only=True)
+class GkeSettings:
+    """Settings of the GKE backend, as given.
+
+    >>> GkeSettings.from_environ({"KINETIC_GKE_CPU": "500m"}).cpu
+    '500m'
+    """
+
+    service_account: str = ""
+    runner_image: str = ""
+    python: str = "python3"
+    cpu: str = ""
+    memory: str = ""
+    mounts_token: bool = False
+    run_as_user: int | None = None
+    ttl_s: int | None = None
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> "GkeSettings":
+        """Read the variables `KINETIC_GKE_…`; an empty one counts as unset.
+
+        Raises:
+            ConfigError: One says what it cannot say.
+        """
+        return cls(
+            service_account=_text(environ, "SERVICE_ACCOUNT"),
+            runner_image=_text(environ, "RUNNER_IMAGE"),
+            python=_text(environ, "PYTHON") or "python3",
+            cpu=_quantity(environ, "CPU"),
+            memory=_quantity(environ, "MEMORY"),
+            mounts_token=_text(environ, "MOUNT_TOKEN").lower() in _YES,
+            run_as_user=_number(environ, "RUN_AS_USER"),
+            ttl_s=_number(environ, "TTL"),
+        )
+
+    def site(self, options: RunOptions, *, image: str, is_ours: bool, installs_requirements: bool = False) -> Site:
+        """Return the surroundings of a job.
+
+        Args:
+            options: The job's, for its namespace.
+            image: URI of its image.
+            is_ours: The image was built for this project: it has the runner, and a user that is not root.
+            installs_requirements: The pod installs the dependency file.
+
+        Raises:
+            ConfigError: The image is a stranger's, and there is none to bring the runner from.
+        """
+        if not is_ours and not self.runner_image:
+            raise ConfigError(
+                f"the image {image!r} is not known to have the runner; set KINETIC_GKE_RUNNER_IMAGE to an image that "
+                "has kinetic-run, and a pod copies the runner from there when it starts"
+            )
+        made = Site(
+            namespace=options.namespace or _NAMESPACE,
+            image=image,
+            runner_image="" if is_ours else self.runner_image,
+            installs_requirements=installs_requirements,
+            python=self.python,
+            service_account=self.service_account,
+            mounts_token=self.mounts_token,
+            run_as_user=_NOBODY if is_ours and self.run_as_user is None else self.run_as_user,
+            cpu=self.cpu,
+            memory=self.memory,
+        )
+        return made if self.ttl_s is None else attrs.evolve(made, ttl_s=self.ttl_s, debug_ttl_s=self.ttl_s)
+
+
+def _text(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(f"KINETIC_GKE_{name}", "").strip()
+
+
+def _quantity(environ: Mapping[str, str], name: str) -> str:
+    text = _text(environ, name)
+    if text and _QUANTITY.fullmatch(text) is None:
+        raise ConfigError(f"KINETIC_GKE_{name}={text!r} is no Kubernetes quantity; write one such as 2, 500m or 4Gi")
+    return text
+
+
+def _number(environ: Mapping[str, str], name: str) -> int | None:
+    text = _text(environ, name)
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or (name == "RUN_AS_USER" and int(text) == 0):
+        raise ConfigError(f"KINETIC_GKE_{name}={text!r} is no number that can be used; write a whole number above 0")
+    return int(text)
