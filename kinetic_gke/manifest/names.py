@@ -41,7 +41,7 @@ def dns_name(text: str, *, limit: int = _LABEL_LIMIT) -> str:
     """Make a DNS-1123 label; texts that differ make labels that differ.
 
     >>> dns_name("kinetic-job-0a1b2c3d"), dns_name("My_Job")
-    ('kinetic-job-0a1b2c3d', 'my-job-f80fea3e')
+    ('kinetic-job-0a1b2c3d', 'my-job-1ce4a870')
     """
     safe = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return _distinct(text, safe, limit, "-")
@@ -51,7 +51,7 @@ def label_value(text: str) -> str:
     """Make a label's value; texts that differ make values that differ.
 
     >>> label_value("team-a_1.2"), label_value("team a")
-    ('team-a_1.2', 'team-a-b4cf6e25')
+    ('team-a_1.2', 'team-a-35a62206')
     """
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")
     return _distinct(text, safe, _LABEL_LIMIT, "-_.")
