@@ -6,7 +6,7 @@ import pytest
 
 from kinetic.host import load_host
 from kinetic_core.errors import PluginError
-from kinetic_gke import plugin
+from kinetic_gke import plugin, specs
 from kinetic_gke.accelerators import listing
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.patch import patched_job
@@ -57,3 +57,7 @@ def test_another_plugin_patches_the_pods(site: PluginSite) -> None:
     assert host.problems() == ()
     assert patches == {"acme": {"spec": {"priorityClassName": "train-model"}}}
     assert patched_job(job, patches)["spec"]["template"]["spec"]["priorityClassName"] == "train-model"
+
+
+def test_where_no_plugin_patches_pods_stay_as_they_are() -> None:
+    assert specs.kinetic_gke_patch_pod({"spec": {}}, job_spec()) == {}
