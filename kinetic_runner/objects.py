@@ -149,7 +149,7 @@ def _size(told: Any) -> int | None:
 def file_name(uri: str) -> str:
     """Return the name under which a single object lies on the pod.
 
-    >>> file_name("gs://b/cache/0a1b/model.bin"), file_name("memory://")
+    >>> file_name("gs://b/cache/0a1b/model.bin"), file_name("/")
     ('model.bin', 'data')
     """
     return base_name(uri) or "data"
