@@ -33,7 +33,7 @@ from kinetic_core.packaging.call import (
 from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.opcodes import exact_weights
-from kinetic_core.packaging.reach import module_reads, namespace_of
+from kinetic_core.packaging.reach import class_body_values, module_reads, namespace_of
 from kinetic_core.packaging.standin import standin_getattr
 from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
@@ -254,7 +254,9 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
                 self._read.setdefault(module.__name__, {})[name] = None
         make, (code, base, *rest), (state, slots), *others = reduction
         slots["__annotations__"] = portable_annotations(slots["__annotations__"], self._own_packages)
-        if captured := slots["__globals__"]:
+        # cloudpickle sees what functions read, not what the bodies of classes inside them do.
+        bodies = {name: value for name, value in class_body_values(function) if name not in _IMPORT_ATTRIBUTES}
+        if captured := bodies | slots["__globals__"]:
             label = functools.partial(global_label, function.__globals__.get("__name__"))
             slots["__globals__"] = self._weighed_dict(captured, label)
         home = self._module_of_globals.get(id(function.__globals__))

@@ -1,7 +1,8 @@
 """Reach: which attributes of first-party modules a function's code reads, seen without running it."""
 
 import dis
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ _VARIABLE_LOADS: Final = frozenset(
         "LOAD_FROM_DICT_OR_GLOBALS",
     )
 )
+_GLOBAL_OPERATIONS: Final = frozenset(("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"))
 _ATTRIBUTE_LOADS: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _BY_NAME: Final = frozenset(("getattr", "hasattr"))
 _CALLS: Final = frozenset(("PRECALL", "CALL"))
@@ -77,16 +79,54 @@ def closure_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def global_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the module-level variables that the function's code may read, each once."""
+    """Yield the module-level variables that the function's code reads or sets, each once.
+
+    An attribute, an import or a local variable of the same name does not count.
+    """
+    yield from _bound(function, code_inside(function.__code__))
+
+
+def class_body_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the module-level variables that only the bodies of classes inside the function read, each once.
+
+    >>> def function():
+    ...     class Inner:
+    ...         path = Final
+    >>> [name for name, _ in class_body_values(function) if name == "Final"]
+    ['Final']
+    """
+    # Code of a class body is the one that is not optimized; code right inside it looks into its names first.
+    bodies = (
+        code
+        for code in code_inside(function.__code__)
+        if not code.co_flags & CO_OPTIMIZED or "__classdict__" in code.co_freevars
+    )
+    yield from _bound(function, bodies)
+
+
+def _bound(function: FunctionType, codes: Iterable[CodeType]) -> Iterator[tuple[str, Any]]:
     namespace = function.__globals__
-    names = dict.fromkeys(name for code in code_inside(function.__code__) for name in code.co_names)
-    for name in names:
+    named = (name for code in codes if not namespace.keys().isdisjoint(code.co_names) for name in _global_names(code))
+    for name in dict.fromkeys(named):
         if name in namespace:
             yield name, namespace[name]
 
 
+def _global_names(code: CodeType) -> Iterator[str]:
+    of_the_body: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_NAME":
+            of_the_body.add(instruction.argval)
+        elif instruction.opname in _GLOBAL_OPERATIONS or (
+            instruction.opname == "LOAD_NAME" and instruction.argval not in of_the_body
+        ):
+            yield instruction.argval
+
+
 def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    yield from global_values(function)
+    # More than it reads, as that is cheaper to see: what is read is told by the instructions.
+    names = dict.fromkeys(name for code in code_inside(function.__code__) for name in code.co_names)
+    yield from ((name, function.__globals__[name]) for name in names if name in function.__globals__)
     yield from closure_values(function)
 
 

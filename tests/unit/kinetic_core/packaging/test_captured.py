@@ -38,6 +38,7 @@ def refuse(project: Project, function: Callable[..., Any]) -> None:
         ("class C:\n    @property\n    def p(self): return DATA\ndef f(): return C", "global 'DATA' of module job"),
         ("class C:\n    @classmethod\n    def p(cls): return DATA\ndef f(): return C", "global 'DATA' of module job"),
         ("@functools.lru_cache\ndef g(): return DATA\ndef f(): return g()", "global 'DATA' of module job"),
+        ("def f():\n    class C:\n        path = DATA\n    return C", "global 'DATA' of module job"),
         ("S = {DATA}\ndef f(): return S", "somewhere in global 'S' of module job"),
     ],
 )
@@ -57,6 +58,8 @@ def test_captured_data_is_refused_by_name(project: Project, source: str, place: 
     [
         "class C:\n    def __init__(self): self.data = DATA\nHELD = C()\ndef f(): return HELD",
         "def f(): return 1",
+        "def f(batch): return batch.DATA",
+        "def f():\n    class C:\n        DATA = 1\n        held = DATA\n    return C",
         "def f(x, y=(1, [2])): return len(str(x))",
         "import loop_a\ndef f(): return loop_a.g",
     ],

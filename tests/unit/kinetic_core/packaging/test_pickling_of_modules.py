@@ -67,6 +67,35 @@ def test_a_submodule_travels_whether_it_is_read_by_attribute_or_by_name(project:
     assert project.run_elsewhere() == (42, 42)
 
 
+def test_what_the_body_of_a_class_inside_a_function_reads_travels(project: Project) -> None:
+    project.write(
+        {
+            "helpers.py": "import threading\nLOCK = threading.Lock()\nWIDTH = 3\nclass Base: depth = 2",
+            "job.py": """
+                import dataclasses
+                import helpers
+
+                RATE = 4
+
+                def decorate(function): return function
+
+                def f():
+                    @dataclasses.dataclass
+                    class Config(helpers.Base):
+                        rate: int = RATE
+                        width: int = helpers.WIDTH
+                        class Inner:
+                            again = RATE
+                        @decorate
+                        def area(self, x: helpers.Base = RATE): return self.rate * self.width * self.depth
+                    return Config().area(), Config.Inner.again
+            """,
+        }
+    )
+    project.package(project.load("job").f)
+    assert project.run_elsewhere() == (24, 4)
+
+
 def test_code_that_is_written_late_still_gets_what_it_reads_of_an_earlier_module(project: Project) -> None:
     project.write(
         {

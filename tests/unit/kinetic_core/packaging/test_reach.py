@@ -1,11 +1,12 @@
 import json
 import sys
+import textwrap
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
-from kinetic_core.packaging.reach import closure_values, code_inside, global_values, module_reads
+from kinetic_core.packaging.reach import class_body_values, closure_values, code_inside, global_values, module_reads
 from tests.unit.kinetic_core.packaging.projects import Project
 
 
@@ -100,3 +101,26 @@ def test_the_globals_are_those_that_the_code_names_and_the_module_has() -> None:
 
     assert isinstance(function, FunctionType)
     assert dict(global_values(function)) == {"sys": sys, "json": json}
+
+
+def test_what_only_shares_a_globals_name_is_none() -> None:
+    namespace: dict[str, Any] = {"data": 1, "json": json}
+    exec("def function(batch):\n    from x import data\n    import json as j\n    return batch.data, j", namespace)
+    assert dict(global_values(namespace["function"])) == {}
+
+
+def test_bodies_of_classes_inside_read_globals_until_they_set_the_name() -> None:
+    source = """
+        def function():
+            class Inner:
+                path = path
+                json = None
+                held = json
+                def method(self):
+                    return sys
+            return Inner
+    """
+    namespace: dict[str, Any] = {"path": "here", "json": json, "sys": sys, "__name__": "m"}
+    exec(textwrap.dedent(source), namespace)
+    assert dict(class_body_values(namespace["function"])) == {"path": "here", "__name__": "m"}
+    assert dict(global_values(namespace["function"])) == {"path": "here", "__name__": "m", "sys": sys}
