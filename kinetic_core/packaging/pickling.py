@@ -256,13 +256,14 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         slots["__annotations__"] = portable_annotations(slots["__annotations__"], self._own_packages)
         # cloudpickle sees what functions read, not what the bodies of classes inside them do.
         bodies = {name: value for name, value in class_body_values(function) if name not in _IMPORT_ATTRIBUTES}
-        if captured := bodies | slots["__globals__"]:
-            label = functools.partial(global_label, function.__globals__.get("__name__"))
-            slots["__globals__"] = self._weighed_dict(captured, label)
+        captured = bodies | slots["__globals__"]
         home = self._module_of_globals.get(id(function.__globals__))
         if home is not None:
             # One namespace for the module and all its functions: what one sets, the others and the module see.
             base = self._globals_of(home)
+            captured = {name: value for name, value in captured.items() if name not in _MODULE_ATTRIBUTES}
+        label = functools.partial(global_label, function.__globals__.get("__name__"))
+        slots["__globals__"] = self._weighed_dict(captured, label)
         return (make, (code, base, *rest), (state, slots), *others)
 
     def _reduce_class(self, cls: type) -> Any:

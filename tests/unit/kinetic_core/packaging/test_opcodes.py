@@ -27,6 +27,19 @@ def test_the_parts_of_a_small_payload_are_weighed_to_the_byte(project: Project) 
     assert found["the function 'f'"] > 300
 
 
+def test_globals_of_a_module_object_are_weighed_each_under_its_own_name(project: Project) -> None:
+    project.write(
+        {
+            "helpers.py": "BLOB = bytes(900)\nTINY = 1\ndef name(): return __name__, __file__",
+            "job.py": "import helpers\ndef f(): return helpers.BLOB, helpers.TINY, helpers.name()",
+        }
+    )
+    found = weights(project, project.load("job").f)
+    assert 900 < found["global 'BLOB' of module helpers"] < 920
+    assert found["global 'TINY' of module helpers"] < 20
+    assert not [label for label in found if "'__" in label]
+
+
 def test_containers_that_look_alike_are_told_apart_or_left_alone(project: Project) -> None:
     class Odd:
         def __reduce__(self) -> Any:
