@@ -44,7 +44,7 @@ class RemoteCallable(Generic[P, R_co]):
         self._function = function
         self._options = options
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Run it elsewhere, stream its log to stdout, and return its value or raise its exception.
 
         Raises:
@@ -62,7 +62,7 @@ class RemoteCallable(Generic[P, R_co]):
         pipeline.refuse_blocking_debug(self._options)
         return self.run_async(*args, **kwargs).follow()
 
-    def run_async(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
+    def run_async(self, /, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
         """Start it elsewhere and return a handle at once; raises as a call does while submitting."""
         from kinetic.submission import pipeline
 
@@ -80,9 +80,10 @@ class RemoteCallable(Generic[P, R_co]):
         """
         return RemoteCallable(self._function, change_options(self._options, keywords))
 
-    def local(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the plain function here and now."""
-        return self._function(*args, **kwargs)
+    @property
+    def local(self) -> Callable[P, R_co]:
+        """The plain function, to call here and now: `f.local(3)`. Handed to a job, it needs no `kinetic` there."""
+        return self._function
 
     @property
     def function(self) -> Callable[P, R_co]:

@@ -13,6 +13,7 @@ import pytest
 
 import kinetic
 from kinetic.api.callable import RemoteCallable
+from kinetic_core.errors import KineticError
 
 
 @kinetic.run
@@ -49,6 +50,27 @@ def test_pickled_it_is_the_plain_function_without_kinetic() -> None:
     data = cloudpickle.dumps(RemoteCallable(_local_function(), add.run_options))
     assert b"RemoteCallable" not in data
     assert pickle.loads(data)(3) == 6
+
+
+def test_what_calls_the_plain_function_is_pickled_without_kinetic_too() -> None:
+    data = cloudpickle.dumps(RemoteCallable(_local_function(), add.run_options).local)
+    assert b"RemoteCallable" not in data
+    assert pickle.loads(data)(3) == 6
+
+
+def test_a_parameter_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("self", "function", "args", "kwargs", "options", "request")
+
+    @kinetic.run(accelerator="cpu", backend="local")
+    def sort(**keywords: int) -> list[str]:
+        return sorted(keywords)
+
+    call = dict.fromkeys(names, 1)
+    assert sort.local(**call) == sorted(names)
+    with pytest.raises(KineticError, match="memory://"):
+        sort.options(storage="memory://x").run_async(**call)
+    monkeypatch.setenv("KINETIC_JOB_ID", "job-0a1b2c3d")
+    assert sort(**call) == sorted(names)
 
 
 def _local_function() -> Callable[[int], int]:
