@@ -106,7 +106,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 def _home_coming(record: JobRecord, state: JobState, result: Result) -> BaseException:
     if result.serialization_failed:
-        cause = f": {result.exception}" if result.exception is not None else ""
+        cause = f": {_message_of(result.exception)}" if result.exception is not None else ""
         shown = result.result_repr or ""
         shown = shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
         return JobFailedError(
@@ -119,7 +119,9 @@ def _home_coming(record: JobRecord, state: JobState, result: Result) -> BaseExce
             f" ({state.reason or 'preempted, or ended from outside'})"
         )
     exception = result.exception
-    text = f"{type(exception).__name__}: {exception}" if exception is not None else "no exception was recorded"
+    text = "no exception was recorded"
+    if exception is not None:
+        text = f"{type(exception).__name__}: {_message_of(exception)}"
     if result.phase in _USER_PHASES:
         return _as_raised(exception, text, result.traceback)
     failed = JobFailedError(f"{record.job_id} ({record.func_name}) failed in phase {result.phase!r}: {text}")
@@ -142,8 +144,15 @@ def _as_raised(exception: BaseException | None, text: str, traceback: str | None
         return exception
     kind = type(exception)
     return RemoteError(
-        text, type_name=f"{kind.__module__}.{kind.__qualname__}", message=str(exception), traceback=traceback
+        text, type_name=f"{kind.__module__}.{kind.__qualname__}", message=_message_of(exception), traceback=traceback
     )
+
+
+def _message_of(exception: BaseException) -> str:
+    try:
+        return str(exception)
+    except Exception as error:  # noqa: BLE001 - the user's class: its text may need what only the pod has
+        return f"(its text raised {type(error).__name__} here)"
 
 
 def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Backend) -> Exception:

@@ -47,7 +47,8 @@ def load_result(path: Path) -> Result:
         raise ResultUnavailableError(
             f"the result {path.name} is incomplete or damaged ({path.stat().st_size} bytes): {error}"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # A module that the value needs may be a script, which exits when it is imported.
         raise ResultUnavailableError(
             f"the result cannot be loaded here: {type(error).__name__}: {error}; {_NEXT_STEP} ({path.name})"
         ) from error

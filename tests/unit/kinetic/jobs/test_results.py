@@ -119,6 +119,41 @@ def test_an_exception_that_takes_no_notes_comes_home_as_itself_with_notes(record
     assert "Traceback: a.py" in notes(caught.value)
 
 
+class NeedsThePodError(Exception):
+    def __str__(self) -> str:
+        raise KeyError("POD_ONLY")
+
+
+class EndsNeedingThePod(SystemExit):
+    __str__ = NeedsThePodError.__str__
+
+
+def test_an_exception_whose_text_needs_the_pod_comes_home_as_itself(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=False, exception=NeedsThePodError(), traceback="Traceback: train.py", phase="execute"))
+    with pytest.raises(NeedsThePodError) as caught:
+        collected(record, store)
+    assert "Traceback: train.py" in notes(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("result", "raised"),
+    [
+        (Result(success=False, exception=EndsNeedingThePod(), phase="execute"), RemoteError),
+        (Result(success=False, exception=NeedsThePodError(), phase="context extract"), JobFailedError),
+        (
+            Result(success=False, exception=NeedsThePodError(), serialization_failed=True, result_repr="x"),
+            JobFailedError,
+        ),
+    ],
+)
+def test_a_text_that_needs_the_pod_is_said_to_fail(
+    record: JobRecord, store: Storage, result: Result, raised: type[Exception]
+) -> None:
+    put(store, result)
+    with pytest.raises(raised, match="its text raised KeyError here"):
+        collected(record, store)
+
+
 def test_a_result_that_needs_a_missing_module_names_job_artifact_and_module_and_stays(
     record: JobRecord, store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

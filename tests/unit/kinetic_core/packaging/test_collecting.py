@@ -172,6 +172,9 @@ def test_any_failure_while_loading_is_told_with_its_cause(store: Callable[..., P
 
     with pytest.raises(ResultUnavailableError, match="ValueError: invalid literal for int"):
         load_result(store(Failing()))
+    exiting = store(0, dumps=lambda raw: b"\x80\x05\x8c\x03sys\x8c\x04exit\x93\x8c\x03bye\x85R.")
+    with pytest.raises(ResultUnavailableError, match="SystemExit: bye"):
+        load_result(exiting)
     with pytest.raises(ResultUnavailableError, match="not a result record: list"):
         load_result(store(0, dumps=lambda raw: pickle.dumps([])))
 
