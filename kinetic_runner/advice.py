@@ -21,6 +21,17 @@ def skew_lines(payload: Mapping[str, Any]) -> tuple[str, ...]:
     return skew(client, fingerprint(cloudpickle=cloudpickle_version(), kinetic=""))
 
 
+def same_python(payload: Mapping[str, Any]) -> bool:
+    """Tell whether the client's Python has this one's minor version, or none is known.
+
+    >>> same_python({"client_fingerprint": {"python": "2.7.18"}}), same_python({})
+    (False, True)
+    """
+    client = payload.get(keys.CLIENT_FINGERPRINT)
+    theirs = client.get("python") if isinstance(client, Mapping) else None
+    return not skew({"python": theirs}, fingerprint(cloudpickle="", kinetic=""))
+
+
 def loading_failure(error: Exception, path: Path, plan: Plan) -> Exception:
     """Return the exception to report for a payload that does not load.
 

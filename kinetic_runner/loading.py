@@ -20,15 +20,22 @@ _SET_FUNCTION_STATE: Final = "_function_setstate"
 _MAKE_MODULE: Final = "dynamic_subimport"
 
 
-def load_pickle(path: Path, names: FileNames) -> dict[str, Any]:
+def load_pickle(path: Path, names: FileNames, *, same_python: bool = True) -> dict[str, Any]:
     """Load a pickled payload.
+
+    Args:
+        path: The payload.
+        names: Translates names of files.
+        same_python: Whether the client's Python has this one's minor version. Bytecode of another one crashes the
+            interpreter, or gives another result.
 
     Raises:
         Exception: Whatever loading the user's objects raises.
+        RuntimeError: It holds functions by value, and the minor version is another.
         ValueError: It is no payload.
     """
     with path.open("rb") as stream:
-        return _checked(_Unpickler(stream, names).load())
+        return _checked(_Unpickler(stream, names, same_python=same_python).load())
 
 
 def load_plain(path: Path, form: PlainFormat) -> dict[str, Any]:
@@ -42,9 +49,10 @@ def load_plain(path: Path, form: PlainFormat) -> dict[str, Any]:
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, stream: BinaryIO, names: FileNames) -> None:
+    def __init__(self, stream: BinaryIO, names: FileNames, *, same_python: bool) -> None:
         super().__init__(stream)
         self._names = names
+        self._same_python = same_python
 
     def find_class(self, module: str, name: str, /) -> Any:
         found = super().find_class(module, name)
@@ -58,6 +66,12 @@ class _Unpickler(pickle.Unpickler):
         return found if wrap is None else wrap(found)
 
     def _function_maker(self, make: Any) -> Any:
+        # Asked for before the code is made, which may be too late already.
+        if not self._same_python:
+            raise RuntimeError(
+                "the project's functions travel as bytecode, which another minor version of Python cannot run; use an"
+                ' image with the client\'s Python, or serialization="json", which needs none'
+            )
         names = self._names
 
         def make_function(code: Any, module_globals: dict[str, Any], *rest: Any) -> FunctionType:

@@ -8,7 +8,7 @@ from kinetic_core.wire import payload as keys
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.plan import read_plan
 from kinetic_runner import children, environment, formats, requirements, sources
-from kinetic_runner.advice import hints, loading_failure, skew_lines
+from kinetic_runner.advice import hints, loading_failure, same_python, skew_lines
 from kinetic_runner.fetch import Fetched, fetch
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.functions import find_function
@@ -76,12 +76,12 @@ def unpickle(job: Job) -> None:
         job.function = find_function(job.payload[keys.FUNC], job.workspace)
         return
     before = known_before_loading(path)
-    # Loading may crash the interpreter where its version differs; the log must have said so by then.
+    # What loading calls may do anything where its version differs; the log must have said so by then.
     _tell_skew(job, before)
     # Loading imports what the function refers to, and some of that reads variables once and for all.
     environment.set_variables(before.get(keys.ENV_VARS), job.environ, job.log)
     try:
-        job.payload = load_pickle(path, job.names)
+        job.payload = load_pickle(path, job.names, same_python=same_python(before))
     except Exception as error:
         raise loading_failure(error, path, job.plan) from error
     job.function = job.payload[keys.FUNC]

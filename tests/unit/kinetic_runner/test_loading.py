@@ -318,3 +318,14 @@ def test_hints_of_other_errors_say_nothing_of_files() -> None:
     assert advice.hints(ValueError(), {}, plan) == []
     assert advice.hints(FileNotFoundError(), {}, PLAN) == []
     assert len(advice.hints(ModuleNotFoundError(), {}, plan)) == 1
+
+
+def test_functions_by_value_of_another_python_are_refused_and_those_by_reference_load(
+    tmp_path: Path, names: FileNames
+) -> None:
+    path = tmp_path / "payload.pkl"
+    path.write_bytes(pickled({"func": len, "args": (), "kwargs": {}}))
+    assert load_pickle(path, names, same_python=False)["func"] is len
+    path.write_bytes(pickled({"func": lambda: 1, "args": (), "kwargs": {}}))
+    with pytest.raises(RuntimeError, match="bytecode"):
+        load_pickle(path, names, same_python=False)
