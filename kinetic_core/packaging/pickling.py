@@ -1,5 +1,6 @@
 """Writing the payload: the call, with the project's own code by value, straight into a file."""
 
+import enum
 import functools
 import itertools
 import os
@@ -32,6 +33,7 @@ from kinetic_core.packaging.call import (
 )
 from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
+from kinetic_core.packaging.enummembers import own_attributes
 from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import class_body_values, module_reads, namespace_of
 from kinetic_core.packaging.standin import standin_getattr
@@ -169,6 +171,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         self._globals: dict[str, _Reduced] = {}
         self._read: dict[str, dict[str, None]] = {}
         self._shipped: dict[str, set[str]] = {}
+        self._enums: list[type[enum.Enum]] = []
         # By id, as a metaclass may make its classes unhashable; the types are kept so that no id is reused.
         self._kinds: list[type] = []
         self._reducers: dict[int, Callable[[Any], Any] | None] = {}
@@ -275,6 +278,8 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             self._by_value.add(cls.__module__)
             reduction = _dynamic_class_reduce(cls)
         self._opened.add(id(cls))
+        if issubclass(cls, enum.Enum):
+            self._enums.append(cls)
         if len(reduction) > _STATE:
             members = reduction[_STATE][0]
             members.pop("__slotnames__", None)  # a note that pickling left on the class: it is there the second time
@@ -347,8 +352,10 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         return self._globals.setdefault(module.__name__, _Reduced(vars, (module,)))
 
     def _pending(self) -> list[_Reduced]:
-        """Return updates of modules of which code that was written after them reads more."""
-        updates = []
+        """Return updates: of members of enums, and of modules of which code that was written later reads more."""
+        members = itertools.chain.from_iterable(map(own_attributes, self._enums))
+        updates = [_Reduced(dict.update, (_Reduced(vars, (member,)), own)) for member, own in members]
+        self._enums.clear()
         for name, shipped in self._shipped.items():
             missing = [key for key in self._read[name] if key not in shipped]
             if missing:

@@ -91,6 +91,39 @@ def test_classes_with_a_machinery_of_their_own_travel(project: Project) -> None:
     assert project.run_elsewhere() == expected
 
 
+def test_members_of_enums_keep_attributes_of_their_own(project: Project) -> None:
+    project.write(
+        {
+            "job.py": """
+                import enum
+
+                class Size(enum.Enum):
+                    SMALL = (1, 2)
+                    LITTLE = (1, 2)
+                    def __init__(self, width, height):
+                        self.width, self.height = width, height
+
+                class Unit(float, enum.Enum):
+                    METRE = (1.5, "m")
+                    def __new__(cls, value, symbol):
+                        member = float.__new__(cls, value)
+                        member._value_, member.symbol = value, symbol
+                        return member
+
+                class Plain(enum.Flag):
+                    A = 1
+
+                def f(given):
+                    same = Size.LITTLE is Size.SMALL, given is Unit.METRE
+                    return Size.SMALL.height, *same, given.symbol, Plain.A.name
+            """,
+        }
+    )
+    job = project.load("job")
+    project.package(job.f, job.Unit.METRE)
+    assert project.run_elsewhere() == (2, True, True, "m", "A")
+
+
 def test_a_foreign_type_variable_travels_by_reference(project: Project) -> None:
     project.write({"job.py": "from typing import AnyStr\ndef f(): return AnyStr.__name__"})
     project.package(project.load("job").f)
