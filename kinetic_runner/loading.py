@@ -1,5 +1,6 @@
 """Opening a payload: as a pickle with names of files translated, or as plain values without any pickle."""
 
+import functools
 import pickle
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, BinaryIO, Final
 import cloudpickle
 
 from kinetic_core.wire import payload as keys
+from kinetic_core.wire.quietclass import make_leniently
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.formats import PlainFormat
 
@@ -18,6 +20,7 @@ _CLOUDPICKLE: Final = "cloudpickle.cloudpickle"
 _MAKE_FUNCTION: Final = "_make_function"
 _SET_FUNCTION_STATE: Final = "_function_setstate"
 _MAKE_MODULE: Final = "dynamic_subimport"
+_MAKE_CLASS: Final = "_make_skeleton_class"
 
 
 def load_pickle(path: Path, names: FileNames, *, same_python: bool = True) -> dict[str, Any]:
@@ -62,6 +65,7 @@ class _Unpickler(pickle.Unpickler):
             _MAKE_FUNCTION: self._function_maker,
             _SET_FUNCTION_STATE: self._state_setter,
             _MAKE_MODULE: self._module_maker,
+            _MAKE_CLASS: _class_maker,
         }.get(name)
         return found if wrap is None else wrap(found)
 
@@ -104,6 +108,10 @@ class _Unpickler(pickle.Unpickler):
             return made
 
         return make_module
+
+
+def _class_maker(make: Any) -> Any:
+    return functools.partial(make_leniently, make)
 
 
 def _move_file(module_globals: dict[str, Any], names: FileNames) -> None:

@@ -1,5 +1,6 @@
 """What can travel home: results and exceptions, tried before they are sent."""
 
+import functools
 import io
 import pickle
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import cloudpickle
 
 from kinetic_core.wire.names import PICKLE_PROTOCOL
+from kinetic_core.wire.quietclass import make_leniently
 from kinetic_core.wire.result import MAX_REPR_CHARS, REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE
 from kinetic_runner.filenames import FileNames
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _DYNAMIC: Final = "<dynamic-code>"
 _CLOUDPICKLE: Final = "cloudpickle.cloudpickle"
 _SET_CLASS_STATE: Final = "_class_setstate"
+_MAKE_CLASS: Final = "_make_skeleton_class"
 
 
 class HomePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle publishes no types
@@ -54,7 +57,10 @@ class _TrialUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str, /) -> Any:
         if module == _CLOUDPICKLE and name == _SET_CLASS_STATE:
             return _keep
-        return super().find_class(module, name)
+        found = super().find_class(module, name)
+        if module == _CLOUDPICKLE and name == _MAKE_CLASS:
+            return functools.partial(make_leniently, found)
+        return found
 
 
 def _keep(cls: Any, _state: Any) -> Any:

@@ -1,7 +1,7 @@
 """Collecting: reading a result without changing anything of the process that reads it."""
 
+import functools
 import pickle
-import sys
 import types
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -14,6 +14,7 @@ from cloudpickle.cloudpickle import _DYNAMIC_CLASS_TRACKER_BY_ID, _class_setstat
 
 from kinetic_core.errors import ResultUnavailableError
 from kinetic_core.packaging.jsonformat import load_json_result
+from kinetic_core.wire.quietclass import make_quietly
 from kinetic_core.wire.result import Result, read_result
 
 _CLOUDPICKLE: Final = cloudpickle.cloudpickle.__name__
@@ -64,7 +65,9 @@ class _Unpickler(pickle.Unpickler):
         if module != _CLOUDPICKLE:
             return found
         if name in _ID_POSITIONS:
-            return self._finder(_make_quietly if name == _MAKE_CLASS else found, _ID_POSITIONS[name])
+            return self._finder(
+                functools.partial(make_quietly, found) if name == _MAKE_CLASS else found, _ID_POSITIONS[name]
+            )
         return self._set_state if found is _class_setstate else found
 
     def _finder(self, make: Any, position: int) -> Any:
@@ -79,36 +82,3 @@ class _Unpickler(pickle.Unpickler):
 
     def _set_state(self, cls: Any, state: Any) -> Any:
         return cls if id(cls) in self._found else _class_setstate(cls, state)
-
-
-class _SlottedSilent:
-    """A first base that keeps the others from hearing of a new subclass."""
-
-    __slots__ = ()
-
-    def __init_subclass__(cls, **_: Any) -> None:
-        """Tell nobody."""
-
-
-class _Silent:
-    """The same for classes whose instances have a `__dict__`: bases can be exchanged for such of the same layout."""
-
-    __init_subclass__ = _SlottedSilent.__init_subclass__
-
-
-def _make_quietly(constructor: Any, name: str, bases: tuple[Any, ...], *rest: Any) -> Any:
-    make = cloudpickle.cloudpickle._make_skeleton_class  # noqa: SLF001 - see the import above
-    real_bases = types.resolve_bases(bases)
-    if not any(_announces(base) for base in real_bases):
-        return make(constructor, name, bases, *rest)
-    silent = _Silent if any(base.__dictoffset__ for base in real_bases) else _SlottedSilent
-    made = make(constructor, name, (silent, *bases), *rest)
-    made.__bases__ = real_bases
-    return made
-
-
-def _announces(base: type) -> bool:
-    """Tell whether somebody's own `__init_subclass__` would hear of a subclass."""
-    return any(
-        "__init_subclass__" in vars(cls) and cls.__module__ not in sys.stdlib_module_names for cls in base.__mro__
-    )

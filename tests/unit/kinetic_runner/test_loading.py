@@ -9,11 +9,13 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from kinetic_core.packaging.collecting import load_result
 from kinetic_core.wire.plan import Plan
 from kinetic_runner import advice, jsonformat
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.loading import load_pickle, load_plain
 from kinetic_runner.preview import first_items, inert
+from kinetic_runner.travel import HomePickler, try_loading
 from tests.system.runner.artifacts import CLIENT_ROOT, pickled, script
 
 
@@ -329,3 +331,70 @@ def test_functions_by_value_of_another_python_are_refused_and_those_by_reference
     path.write_bytes(pickled({"func": lambda: 1, "args": (), "kwargs": {}}))
     with pytest.raises(RuntimeError, match="bytecode"):
         load_pickle(path, names, same_python=False)
+
+
+SUBCLASSES = """
+import abc
+
+REGISTRY = {}
+
+class Base:
+    def __init_subclass__(cls, *, name):
+        if name in REGISTRY:
+            raise ValueError("taken")
+        REGISTRY[name] = cls
+        cls.name = name
+
+class Child(Base, name="child"):
+    pass
+
+class Kind(abc.ABCMeta):
+    def __new__(metaclass, name, bases, namespace, *, unit):
+        made = super().__new__(metaclass, name, bases, namespace)
+        made.unit = unit
+        return made
+
+    def __init__(cls, name, bases, namespace, *, unit):
+        super().__init__(name, bases, namespace)
+
+class Length(metaclass=Kind, unit="m"):
+    def text(self):
+        return f"{__class__.unit}"
+
+class Slotted(Base, name="slotted"):
+    __slots__ = ("held",)
+
+def f():
+    made = Slotted()
+    made.held = 1
+    return Child.name, isinstance(Child(), Base), sorted(REGISTRY), Length().text(), type(Length).__name__, made.held
+"""
+
+
+def test_classes_whose_making_asks_for_keywords_arrive(tmp_path: Path, names: FileNames) -> None:
+    path = tmp_path / "payload.pkl"
+    sent = script(SUBCLASSES)
+    path.write_bytes(pickled({"func": sent["f"], "args": (), "kwargs": {}}))
+    # As in another process: cloudpickle finds what this one sent out.
+    cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()
+    function = load_pickle(path, names)["func"]
+    assert function.__globals__["Child"] is not sent["Child"]
+    assert function() == ("child", True, ["child", "slotted"], "m", "Kind", 1)
+    # Their instances go home, and are read there without telling the bases either.
+    for name in ("Child", "Length", "Slotted"):
+        home = io.BytesIO()
+        HomePickler(home, names).dump({"success": True, "result": function.__globals__[name]()})
+        home.seek(0)
+        assert try_loading(home)["success"]
+        path.with_name("result.pkl").write_bytes(home.getvalue())
+        cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()
+        assert type(load_result(path.with_name("result.pkl")).result).__name__ == name
+
+
+def test_a_class_that_cannot_be_made_at_all_says_why(tmp_path: Path, names: FileNames) -> None:
+    made = pickled({"func": type("Local", (), {"__module__": "__main__"}), "args": (), "kwargs": {}})
+    path = tmp_path / "payload.pkl"
+    path.write_bytes(made.replace(b"Local", b"Lo\0al"))
+    cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()
+    with pytest.raises(ValueError, match="null characters"):
+        load_pickle(path, names)
