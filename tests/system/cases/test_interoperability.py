@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ PLAN = {"package_root": CLIENT_ROOT, "entry_rel": "", "client_cwd_rel": "", "sys
 PAYLOAD = {
     "env_vars": {"COLOUR": "blue"},
     "has_data_refs": False,
-    "client_fingerprint": {"python": "3.11.7", "cloudpickle": "3.1.2", "kinetic": "0.0.3"},
+    "client_fingerprint": {"python": platform.python_version(), "cloudpickle": "3.1.2", "kinetic": "0.0.3"},
     "working_dir": "/",
     **PLAN,
 }

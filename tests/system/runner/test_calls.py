@@ -1,6 +1,7 @@
 """A call, from artifacts to record, in a real process."""
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -90,7 +91,7 @@ def test_the_environment_is_the_captured_one_over_the_pods(bench: Bench) -> None
 def test_captured_variables_are_set_before_the_functions_modules_are_imported(bench: Bench) -> None:
     bench.files["early.py"] = "import os\nSEEN = os.environ.get('CHOICE')\n"
     bench.define("def f():\n    import early\n    return early.SEEN")
-    first = {"client_fingerprint": {"python": "3.11.7"}, "env_vars": {"CHOICE": "captured"}}
+    first = {"client_fingerprint": {"python": platform.python_version()}, "env_vars": {"CHOICE": "captured"}}
     bench.payload = first | bench.payload | {"args": (), "module": ImportsEarly()}
     assert bench.run(env={"CHOICE": "pod's"}).value == "captured"
 

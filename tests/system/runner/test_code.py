@@ -290,11 +290,11 @@ def test_another_python_on_the_pod_is_told(bench: Bench, version: str, tmp_path:
 def test_an_exception_under_skew_carries_both_versions_as_a_note(bench: Bench) -> None:
     bench.define("def f():\n    open('missing.csv')")
     bench.plan["excluded"] = {"data": 1}
-    bench.payload["client_fingerprint"] = {"python": "3.99.1"}
+    bench.payload["client_fingerprint"] = {"cloudpickle": "0.1.0"}
     exception = bench.run().failure["exception"]
     assert type(exception) is FileNotFoundError
     notes = "\n".join(exception.__notes__)
-    assert "client Python 3.99.1" in notes
+    assert "client cloudpickle 0.1.0" in notes
     assert "1 excluded at the client (data: 1)" in notes
 
 

@@ -81,9 +81,9 @@ def test_without_uv_the_images_own_pip_installs(
 
 def test_other_versions_are_told_once(bench: Bench, journal: Journal) -> None:
     bench.define("def f():\n    return 1")
-    bench.payload = {"client_fingerprint": {"python": "3.99.1"}, **bench.payload}
+    bench.payload = {"client_fingerprint": {"cloudpickle": "0.1.0"}, **bench.payload}
     assert run_here(bench, journal) == 0
-    assert journal.text_of_all.count("client Python 3.99.1") == 1
+    assert journal.text_of_all.count("client cloudpickle 0.1.0") == 1
 
 
 def test_an_image_without_any_installer_is_told(
@@ -105,10 +105,10 @@ def test_versions_that_differ_and_lost_subclasses_are_warnings(bench: Bench, jou
     bench.folder.joinpath("a.txt").touch()
     reference = {"__data_ref__": True, "uri": bench.uri("a.txt"), "is_dir": False, "id": "r1"}
     bench.define("def f(x):\n    return type(x).__name__", "f", Strict(reference, 2))
-    bench.payload |= {"client_fingerprint": {"python": "3.99.1"}, "data_ref_ids": ["r1"]}
+    bench.payload |= {"client_fingerprint": {"cloudpickle": "0.1.0"}, "data_ref_ids": ["r1"]}
     assert run_here(bench, journal) == 0
     assert record_of(bench)["result"] == "list"
-    assert any("client Python 3.99.1" in warning for warning in journal.warnings)
+    assert any("client cloudpickle 0.1.0" in warning for warning in journal.warnings)
     assert any("arrives as a plain list" in warning for warning in journal.warnings)
 
 
