@@ -1,0 +1,180 @@
+"""Keeping what contexts take in the store within bounds: once a day, beside everything else, needed by nobody.
+
+A client cleans among its own contexts by its own list of uses. Of others, which may never come back, it sees to a
+sixteenth, chosen anew each time, and removes what nobody can rely on any more: what is older than `LONGEST_S`, since
+a client uploads again what is half as old before it relies on it.
+"""
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import attrs
+
+from kinetic.log import get_logger
+from kinetic.submission.sharing import CONTEXTS, FRESH_S
+from kinetic.submission.uses import Use, Uses
+from kinetic_core.plugin import Storage, StoredObject
+from kinetic_core.wire.names import CONTEXT_FILE
+
+LONGEST_S: Final = 2 * FRESH_S
+EVERY_S: Final = 86_400
+_SETTLED_S: Final = 3_600
+"""A job younger than this may still be on its way into the store."""
+_ENDED_S: Final = 86_400
+"""A job that wrote a result may be tried again for so long: what was written may tell of a preemption."""
+
+
+@attrs.frozen(kw_only=True)
+class Bounds:
+    """What one client's contexts may take in one store; what live jobs need comes on top."""
+
+    bases: int = 32
+    layers: int = 64
+    """Of one base."""
+    size_bytes: int = 4 << 30
+    uses: int = 20_000
+    """How many are remembered."""
+
+
+def start_cleaning(storage: Storage, client: str, uses: Uses) -> threading.Thread | None:
+    """Clean in a thread of its own, if it is time; nobody waits for it.
+
+    Args:
+        storage: The store.
+        client: As `client_of` returns it.
+        uses: What the client's jobs need.
+    """
+    if not uses.claim_cleaning(every_s=EVERY_S):
+        return None
+    cleaning = Cleaning(storage=storage, client=client, uses=uses)
+    thread = threading.Thread(target=cleaning.run, name="kinetic-clean-contexts", daemon=True)
+    thread.start()
+    return thread
+
+
+@attrs.frozen(kw_only=True)
+class Cleaning:
+    """One cleaning."""
+
+    storage: Storage
+    client: str
+    uses: Uses
+    bounds: Bounds = Bounds()
+    now_s: float = attrs.field(factory=time.time)
+    choose: Callable[[str], str] = random.choice
+
+    def run(self) -> None:
+        """Clean as far as the store allows; a failure waits for the next time."""
+        log = get_logger("kinetic.submission")
+        try:
+            with self.uses.alone() as undisturbed:
+                if undisturbed:
+                    self.clean_own()
+            self.clean_others()
+        except Exception as error:  # noqa: BLE001 - whatever it is, no job depends on it
+            log.debug("contexts_not_cleaned", store=self.storage.url, error=repr(error))
+
+    def clean_own(self) -> None:
+        """Remove the contexts of this client that are beyond the bounds and that no live job needs.
+
+        Raises:
+            StorageError: The store failed.
+            OSError: The list of uses failed.
+        """
+        uses = sorted(self.uses.read(), key=lambda use: -use.at)[: self.bounds.uses]
+        bases = self._by_base(f"{CONTEXTS}/{self.client}")
+        used_at = {folder: max(found.modified_s for found in objects) for folder, objects in bases.items()}
+        for use in uses:
+            folder = _folder(use.keys[0])
+            if folder in used_at:
+                used_at[folder] = max(used_at[folder], use.at)
+        needed = _Needed(self, uses)
+        gone, number, size = set(), 0, 0
+        for folder in sorted(bases, key=lambda folder: -used_at[folder]):
+            number, size = number + 1, size + sum(found.size_bytes for found in bases[folder])
+            is_old = self.now_s - used_at[folder] > LONGEST_S
+            beyond = number > self.bounds.bases or size > self.bounds.size_bytes or is_old
+            if beyond and not needed.within(folder):
+                self._remove(folder)
+                gone.add(folder)
+            else:
+                self._trim(bases[folder], needed)
+        self.uses.replace([use for use in reversed(uses) if _folder(use.keys[0]) not in gone and self._is_recent(use)])
+
+    def clean_others(self) -> None:
+        """Remove what anybody left below one digit and nobody relies on any more.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        for folder, objects in self._by_base(f"{CONTEXTS}/{self.choose('0123456789abcdef')}").items():
+            newest_s = max(found.modified_s for found in objects)
+            # A store that tells no time leaves this to each client itself.
+            if not folder.startswith(f"{CONTEXTS}/{self.client}/") and 0 < newest_s < self.now_s - LONGEST_S:
+                self._remove(folder)
+
+    def is_live(self, use: Use) -> bool:
+        """Tell whether a job may still fetch its context; it costs up to two requests.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        age_s = self.now_s - use.at
+        if age_s < _SETTLED_S:
+            return True
+        if not self._is_recent(use) or not self.storage.exists(f"{use.job_folder}/handle.json"):
+            return False
+        return age_s < _ENDED_S or not self.storage.exists(use.result)
+
+    def _is_recent(self, use: Use) -> bool:
+        return self.now_s - use.at < LONGEST_S
+
+    def _trim(self, objects: Iterable[StoredObject], needed: "_Needed") -> None:
+        layers = [found for found in objects if not found.key.endswith(f"/{CONTEXT_FILE}")]
+        layers.sort(key=lambda found: -found.modified_s)
+        for found in layers[self.bounds.layers :]:
+            if not needed.key(found.key):
+                self._remove(found.key)
+
+    def _by_base(self, prefix: str) -> dict[str, list[StoredObject]]:
+        found: defaultdict[str, list[StoredObject]] = defaultdict(list)
+        for stored in self.storage.list(prefix):
+            found[_folder(stored.key)].append(stored)
+        return found
+
+    def _remove(self, key: str) -> None:
+        self.storage.delete_prefix(key)
+        get_logger("kinetic.submission").debug("context_removed", key=key)
+
+
+class _Needed:
+    """What live jobs need; each job is asked after once, and only when its context is in question."""
+
+    def __init__(self, cleaning: Cleaning, uses: Iterable[Use]) -> None:
+        self._cleaning = cleaning
+        self._live: dict[str, bool] = {}
+        self._folders: defaultdict[str, list[Use]] = defaultdict(list)
+        self._keys: defaultdict[str, list[Use]] = defaultdict(list)
+        for use in uses:
+            self._folders[_folder(use.keys[0])].append(use)
+            for key in use.keys:
+                self._keys[key].append(use)
+
+    def within(self, folder: str) -> bool:
+        return any(map(self._is_live, self._folders[folder]))
+
+    def key(self, key: str) -> bool:
+        return any(map(self._is_live, self._keys[key]))
+
+    def _is_live(self, use: Use) -> bool:
+        if use.job_folder not in self._live:
+            self._live[use.job_folder] = self._cleaning.is_live(use)
+        return self._live[use.job_folder]
+
+
+def _folder(key: str) -> str:
+    return key.rpartition("/")[0]
