@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -69,41 +69,33 @@ class Cleaning:
 
     def run(self) -> None:
         """Clean as far as the store allows; a failure waits for the next time."""
-        log = get_logger("kinetic.submission")
         try:
-            with self.uses.alone() as undisturbed:
-                if undisturbed:
-                    self.clean_own()
+            self.clean_own()
             self.clean_others()
         except Exception as error:  # noqa: BLE001 - whatever it is, no job depends on it
+            log = get_logger("kinetic.submission")
             log.debug("contexts_not_cleaned", store=self.storage.url, error=repr(error))
 
     def clean_own(self) -> None:
         """Remove the contexts of this client that are beyond the bounds and that no live job needs.
 
+        Submissions are kept away only while something is removed, and the list of uses is read again then.
+
         Raises:
             StorageError: The store failed.
             OSError: The list of uses failed.
         """
-        uses = sorted(self.uses.read(), key=lambda use: -use.at)[: self.bounds.uses]
         bases = self._by_base(f"{CONTEXTS}/{self.client}")
-        used_at = {folder: max(found.modified_s for found in objects) for folder, objects in bases.items()}
-        for use in uses:
-            folder = _folder(use.keys[0])
-            if folder in used_at:
-                used_at[folder] = max(used_at[folder], use.at)
-        needed = _Needed(self, uses)
-        gone, number, size = set(), 0, 0
-        for folder in sorted(bases, key=lambda folder: -used_at[folder]):
-            number, size = number + 1, size + sum(found.size_bytes for found in bases[folder])
-            is_old = self.now_s - used_at[folder] > LONGEST_S
-            beyond = number > self.bounds.bases or size > self.bounds.size_bytes or is_old
-            if beyond and not needed.within(folder):
-                self._remove(folder)
-                gone.add(folder)
-            else:
-                self._trim(bases[folder], needed)
-        self.uses.replace([use for use in reversed(uses) if _folder(use.keys[0]) not in gone and self._is_recent(use)])
+        uses, live = self.uses.read(), dict[str, bool]()
+        if not self._surplus(bases, uses, live) and len(self._remembered(uses)) == len(uses):
+            return
+        with self.uses.alone() as undisturbed:
+            if undisturbed:
+                uses = self.uses.read()
+                for key in self._surplus(bases, uses, live):
+                    self.storage.delete_prefix(key)
+                    get_logger("kinetic.submission").debug("context_removed", key=key)
+                self.uses.replace(self._remembered(uses))
 
     def clean_others(self) -> None:
         """Remove what anybody left below one digit and nobody relies on any more.
@@ -115,7 +107,7 @@ class Cleaning:
             newest_s = max(found.modified_s for found in objects)
             # A store that tells no time leaves this to each client itself.
             if not folder.startswith(f"{CONTEXTS}/{self.client}/") and 0 < newest_s < self.now_s - LONGEST_S:
-                self._remove(folder)
+                self.storage.delete_prefix(folder)
 
     def is_live(self, use: Use) -> bool:
         """Tell whether a job may still fetch its context; it costs up to two requests.
@@ -130,15 +122,42 @@ class Cleaning:
             return False
         return age_s < _ENDED_S or not self.storage.exists(use.result)
 
-    def _is_recent(self, use: Use) -> bool:
-        return self.now_s - use.at < LONGEST_S
+    def _surplus(
+        self, bases: Mapping[str, Sequence[StoredObject]], uses: Sequence[Use], live: dict[str, bool]
+    ) -> list[str]:
+        """Return the keys of what is to go: folders of bases, and layers.
 
-    def _trim(self, objects: Iterable[StoredObject], needed: "_Needed") -> None:
+        Args:
+            bases: What lies in the store.
+            uses: What jobs need.
+            live: Which jobs are, by their folders; filled in. A job that has ended never lives again.
+        """
+        needed = _Needed(self, uses, live)
+        used_at = {folder: max(found.modified_s for found in objects) for folder, objects in bases.items()}
+        for use in uses:
+            folder = _folder(use.keys[0])
+            used_at[folder] = max(used_at.get(folder, 0.0), use.at)
+        surplus, number, size_bytes = [], 0, 0
+        for folder in sorted(bases, key=lambda folder: -used_at[folder]):
+            number, size_bytes = number + 1, size_bytes + sum(found.size_bytes for found in bases[folder])
+            is_beyond = number > self.bounds.bases or size_bytes > self.bounds.size_bytes
+            if (is_beyond or self.now_s - used_at[folder] > LONGEST_S) and not needed.within(folder):
+                surplus.append(folder)
+            else:
+                surplus += self._surplus_layers(bases[folder], needed)
+        return surplus
+
+    def _surplus_layers(self, objects: Iterable[StoredObject], needed: "_Needed") -> list[str]:
         layers = [found for found in objects if not found.key.endswith(f"/{CONTEXT_FILE}")]
         layers.sort(key=lambda found: -found.modified_s)
-        for found in layers[self.bounds.layers :]:
-            if not needed.key(found.key):
-                self._remove(found.key)
+        return [found.key for found in layers[self.bounds.layers :] if not needed.key(found.key)]
+
+    def _remembered(self, uses: Sequence[Use]) -> Sequence[Use]:
+        recent = [use for use in uses if self._is_recent(use)]
+        return recent[-self.bounds.uses :]
+
+    def _is_recent(self, use: Use) -> bool:
+        return self.now_s - use.at < LONGEST_S
 
     def _by_base(self, prefix: str) -> dict[str, list[StoredObject]]:
         found: defaultdict[str, list[StoredObject]] = defaultdict(list)
@@ -146,20 +165,16 @@ class Cleaning:
             found[_folder(stored.key)].append(stored)
         return found
 
-    def _remove(self, key: str) -> None:
-        self.storage.delete_prefix(key)
-        get_logger("kinetic.submission").debug("context_removed", key=key)
-
 
 class _Needed:
-    """What live jobs need; each job is asked after once, and only when its context is in question."""
+    """What live jobs need; each job is asked after once, the latest first, and only when its context is in question."""
 
-    def __init__(self, cleaning: Cleaning, uses: Iterable[Use]) -> None:
+    def __init__(self, cleaning: Cleaning, uses: Iterable[Use], live: dict[str, bool]) -> None:
         self._cleaning = cleaning
-        self._live: dict[str, bool] = {}
+        self._live = live
         self._folders: defaultdict[str, list[Use]] = defaultdict(list)
         self._keys: defaultdict[str, list[Use]] = defaultdict(list)
-        for use in uses:
+        for use in sorted(uses, key=lambda use: -use.at):
             self._folders[_folder(use.keys[0])].append(use)
             for key in use.keys:
                 self._keys[key].append(use)

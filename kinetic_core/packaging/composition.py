@@ -74,7 +74,7 @@ class Composition:
 
     def _within(self, stops: Sequence[int], start: int, count: int) -> Iterator[Part]:
         index = bisect_right(stops, start)
-        while count > 0:
+        while count > 0 and index < len(self.parts):
             part = self.parts[index]
             skipped = start - (stops[index] - part.entries)
             taken = min(count, part.entries - skipped)
