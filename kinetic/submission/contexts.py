@@ -39,7 +39,9 @@ def share_context(
         if not undisturbed:
             return None
         sharing = Sharing(storage=storage, client=client, cache=SnapshotCache.of_user())
-        shared = sharing.share(package.context, package.root.path, prepared.entry_count, directory)
+        # The manifest lists the plan too.
+        entries = len(package.manifest.entries) - 1
+        shared = sharing.share(package.context, package.root.path, entries, directory)
         try:
             uses.add(Use(job_folder=job, keys=shared.keys, at=time.time(), result=result))
         except OSError as error:

@@ -41,8 +41,6 @@ class Prepared:
     """A package, and what has to be staged beside it."""
 
     package: Package
-    entry_count: int
-    """Of the context, besides the plan."""
     data: Sequence[tuple[ReferenceHandler, Any]]
     """Objects whose content travels apart, each once."""
     volumes: tuple[Reference, ...]
@@ -143,14 +141,7 @@ class _Preparation:
         )
         inspected = self.connection.host.inspect_package(package, request)
         package = attrs.evolve(package, findings=(*package.findings, *inspected))
-        entry_count = archived.snapshot.entry_count
-        return Prepared(
-            package=package,
-            entry_count=entry_count,
-            data=references.data,
-            volumes=references.volumes,
-            output_dir=output_dir,
-        )
+        return Prepared(package=package, data=references.data, volumes=references.volumes, output_dir=output_dir)
 
     def _scan(self, root: PackageRoot, references: References) -> tuple[Scan, tuple[Finding, ...]]:
         ignored, findings = read_ignore_file(root.path)
