@@ -22,8 +22,8 @@ from kinetic_core.wire.names import CONTEXT_FILE
 
 LONGEST_S: Final = 2 * FRESH_S
 EVERY_S: Final = 86_400
-_SETTLED_S: Final = 3_600
-"""A job younger than this may still be on its way into the store."""
+_SETTLED_S: Final = 6 * 3_600
+"""What is younger may be part of a submission still under way, perhaps from a machine with the same name."""
 _ENDED_S: Final = 86_400
 """A job that wrote a result may be tried again for so long: what was written may tell of a preemption."""
 
@@ -36,7 +36,7 @@ class Bounds:
     layers: int = 64
     """Of one base."""
     size_bytes: int = 4 << 30
-    uses: int = 20_000
+    uses: int = 5_000
     """How many are remembered."""
 
 
@@ -133,7 +133,8 @@ class Cleaning:
             live: Which jobs are, by their folders; filled in. A job that has ended never lives again.
         """
         needed = _Needed(self, uses, live)
-        used_at = {folder: max(found.modified_s for found in objects) for folder, objects in bases.items()}
+        uploaded_at = {folder: max(found.modified_s for found in objects) for folder, objects in bases.items()}
+        used_at = dict(uploaded_at)
         for use in uses:
             folder = _folder(use.keys[0])
             used_at[folder] = max(used_at.get(folder, 0.0), use.at)
@@ -141,6 +142,7 @@ class Cleaning:
         for folder in sorted(bases, key=lambda folder: -used_at[folder]):
             number, size_bytes = number + 1, size_bytes + sum(found.size_bytes for found in bases[folder])
             is_beyond = number > self.bounds.bases or size_bytes > self.bounds.size_bytes
+            is_beyond = is_beyond and uploaded_at[folder] < self.now_s - _SETTLED_S
             if (is_beyond or self.now_s - used_at[folder] > LONGEST_S) and not needed.within(folder):
                 surplus.append(folder)
             else:

@@ -62,9 +62,16 @@ def test_the_bases_used_last_stay(world: World) -> None:
 
 def test_a_use_counts_more_than_an_upload(world: World) -> None:
     folders = [world.base(f"b{number}", age_s=(number + 1) * DAY_S) for number in range(4)]
-    world.job("done", f"{folders[3]}/context.zip", age_s=60 * 70, gone=True)
+    world.job("done", f"{folders[3]}/context.zip", age_s=0.5 * DAY_S, gone=True)
     world.clean()
     assert world.left == ["b0", "b3"]
+
+
+def test_what_was_just_uploaded_may_be_part_of_a_submission_under_way(world: World) -> None:
+    for number in range(5):
+        world.base(f"b{number}", age_s=number * 3600)
+    world.clean()
+    assert len(world.left) == 5
 
 
 def test_too_many_bytes_are_too_many(world: World) -> None:

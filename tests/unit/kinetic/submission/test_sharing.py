@@ -2,11 +2,13 @@
 
 import os
 import random
+import threading
 import time
 from pathlib import Path
 
 import attrs
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from kinetic.submission.context import pack_context
 from kinetic.submission.sharing import FRESH_S, SharedContext, Sharing
@@ -18,6 +20,8 @@ from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.snapshot import RACY_NS
 from kinetic_core.wire.names import CONTEXT_FILE
 from kinetic_core.wire.plan import Plan
+from kinetic_fsspec.file import FileStorage
+from kinetic_fsspec.remote import FsspecStorage
 from kinetic_runner.composing import compose
 from kinetic_runner.fetch import Fetched
 from tests.fakes.memory_storage import MemoryStorage
@@ -235,6 +239,35 @@ def test_an_upload_that_fails_is_told_and_made_up_for(client: Client) -> None:
     client.storage.refused = set()
     assert len(client.submit().keys) == 2
     assert client.bytes_put < 4096
+
+
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_the_stores_of_this_distribution_serve(client: Client, kind: str, tmp_path: Path) -> None:
+    system = MemoryFileSystem(global_store=False)
+    remote = FsspecStorage(system, "memory://store", threading.Lock())
+    store = FileStorage(tmp_path / "store") if kind == "file" else remote
+
+    def submit() -> SharedContext:
+        found = scan(client.root, RuleSet.compile(()))
+        found = attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS)
+        written = pack_context(
+            found, Plan(package_root="/p"), client.job / CONTEXT_FILE, cache=client.cache, environ={}
+        )
+        sharing = Sharing(storage=store, client="d/me-0000000d", cache=client.cache)
+        shared = sharing.share(written.artifact, client.root, written.snapshot.entry_count, client.job)
+        client.storage = MemoryStorage(url=store.url, objects={key: (store.get_bytes(key), 0) for key in shared.keys})
+        assert client.made(shared) == (client.job / CONTEXT_FILE).read_bytes()
+        return shared
+
+    assert submit() == submit()
+    client.edit("package_3/module_3.py")
+    edited = submit()
+    assert len(edited.keys) == 2
+    assert submit() == edited
+    store.delete_prefix(edited.keys[1])
+    assert len(submit().keys) == 2
+    store.delete_prefix(edited.keys[0])
+    assert len(submit().keys) == 1
 
 
 def test_two_stores_in_turn_keep_their_own_layers(client: Client) -> None:
