@@ -67,7 +67,7 @@ def submit(
                 announce=report_findings,
             )
             report_findings(_not_yet_told(prepared.package))
-        return _launch(connection, target, prepared, shared=shared, directory=Path(directory))
+        return _launch(connection, target, prepared, shared=shared, directory=directory)
 
 
 def package_only(
