@@ -41,7 +41,7 @@ class Bounds:
 
 
 def start_cleaning(storage: Storage, client: str, uses: Uses) -> threading.Thread | None:
-    """Clean in a thread of its own, if it is time; nobody waits for it.
+    """Clean in a thread of its own, if it is time and there can be one; nobody waits for it.
 
     Args:
         storage: The store.
@@ -52,7 +52,11 @@ def start_cleaning(storage: Storage, client: str, uses: Uses) -> threading.Threa
         return None
     cleaning = Cleaning(storage=storage, client=client, uses=uses)
     thread = threading.Thread(target=cleaning.run, name="kinetic-clean-contexts", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        # The process has no room for one more, or is about to end: the job was submitted all the same.
+        return None
     return thread
 
 

@@ -1,5 +1,6 @@
 """What contexts take in a store stays within bounds, and nothing goes that a job may still need."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,13 @@ def test_cleaning_starts_when_it_is_time_and_in_a_thread_of_its_own(world: World
     assert start_cleaning(world.storage, ME, world.uses) is None
     # All were last used in 2001.
     assert world.left == []
+
+
+def test_a_process_that_can_start_no_thread_submits_all_the_same(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with world.uses.together():
+        pass
+    assert start_cleaning(world.storage, ME, world.uses) is None
