@@ -145,7 +145,8 @@ class Cleaning:
         surplus, number, size_bytes = [], 0, 0
         for folder in sorted(bases, key=lambda folder: -used_at[folder]):
             number, size_bytes = number + 1, size_bytes + sum(found.size_bytes for found in bases[folder])
-            is_beyond = number > self.bounds.bases or size_bytes > self.bounds.size_bytes
+            # The one used last stays, however large it is: the next submission would upload it again.
+            is_beyond = number > self.bounds.bases or (number > 1 and size_bytes > self.bounds.size_bytes)
             is_beyond = is_beyond and uploaded_at[folder] < self.now_s - _SETTLED_S
             if (is_beyond or self.now_s - used_at[folder] > LONGEST_S) and not needed.within(folder):
                 surplus.append(folder)

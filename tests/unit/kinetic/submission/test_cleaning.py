@@ -82,6 +82,13 @@ def test_too_many_bytes_are_too_many(world: World) -> None:
     assert world.left == ["b0", "b1"]
 
 
+def test_the_base_used_last_stays_however_large(world: World) -> None:
+    for number in range(3):
+        world.base(f"b{number}", age_s=(number + 1) * DAY_S, size=2000)
+    world.clean()
+    assert world.left == ["b0"]
+
+
 def test_what_nobody_used_for_long_goes_though_there_is_room(world: World) -> None:
     world.base("old", age_s=LONGEST_S + 60)
     world.base("new", age_s=60)
