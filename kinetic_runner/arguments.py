@@ -17,6 +17,7 @@ Run one packaged job: fetch it, call its function, write its result.
   --payload URI                       the call (also --payload-gcs)
   --result URI                        where to write how it ended (also --result-gcs)
   --context-sha256 HEX                what the context must hash to
+  --context-layer URI                 what makes it of the one at --context; again for each layer, in their order
   --payload-sha256 HEX                what the payload must hash to
   --requirements URI                  dependencies to install first (also --requirements-gcs)
   --allowed-serialization json,pickle formats that are accepted
@@ -38,6 +39,7 @@ _VALUES: Final = {
     "--allowed-serialization": "allowed_serialization",
     "--workspace": "workspace",
 }
+_LAYER: Final = "--context-layer"
 _REQUIRED: Final = ("context", "payload", "result")
 
 
@@ -49,6 +51,8 @@ class Arguments:
     payload: str
     result: str
     context_sha256: str | None = None
+    context_layers: tuple[str, ...] = ()
+    """Where there are any, the context is composed: the last one tells how."""
     payload_sha256: str | None = None
     requirements: str | None = None
     allowed_serialization: str | None = None
@@ -59,7 +63,7 @@ class Arguments:
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Read the command line; a value follows its flag, or `=`, and the last one of a flag counts.
+    """Read the command line; a value follows its flag, or `=`, and the last one of a flag counts, but each of a layer.
 
     Raises:
         SystemExit: With code 2 and one line on stderr when it cannot be used; with code 0 after `--help`.
@@ -68,11 +72,14 @@ def parse(argv: Sequence[str]) -> Arguments:
     'gs://b/c'
     """
     given: dict[str, Any] = {}
+    layers: list[str] = []
     words = iter(argv)
     for word in words:
         flag, equals, value = word.partition("=")
         if flag in _VALUES:
             given[_VALUES[flag]] = value if equals else _following(flag, words)
+        elif flag == _LAYER:
+            layers.append(value if equals else _following(flag, words))
         elif word == "--no-working-dir-link":
             given["working_dir_link"] = False
         elif word in ("-h", "--help"):
@@ -83,7 +90,7 @@ def parse(argv: Sequence[str]) -> Arguments:
     missing = [f"--{name}" for name in _REQUIRED if not given.get(name)]
     if missing:
         _stop(f"missing {', '.join(missing)}; see --help")
-    return Arguments(**given)
+    return Arguments(**given, context_layers=tuple(layers))
 
 
 def _following(flag: str, words: Any) -> str:

@@ -29,6 +29,8 @@ class Job:
     workspace: Path
     names: FileNames
     context: Fetched | None = None
+    layers: Sequence[Fetched] = ()
+    """What the context is to be composed of, beside the one that was fetched."""
     payload_file: Fetched | None = None
     format: Format = PICKLE
     """Of the payload."""

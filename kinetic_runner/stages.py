@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from kinetic_core.wire import payload as keys
-from kinetic_core.wire.names import PLAN_PATH
+from kinetic_core.wire.names import CONTEXT_FILE, PLAN_PATH
 from kinetic_core.wire.plan import read_plan
 from kinetic_runner import children, environment, formats, requirements, sources
 from kinetic_runner.advice import hints, loading_failure, same_python, skew_lines
@@ -29,19 +29,23 @@ def download(job: Job) -> None:
     asked = job.arguments
     job.format = formats.format_of(asked.payload)
     formats.check_format(job.format.name, formats.allowed_formats(asked.allowed_serialization, job.environ))
-    wanted = [(asked.context, asked.context_sha256), (asked.payload, asked.payload_sha256)]
+    layers = asked.context_layers
+    # What is composed is hashed when it is.
+    hashed = asked.context_sha256 is not None and not layers
+    calls = [partial(_fetch_context, uri, job, hashed=hashed) for uri in (asked.context, *layers)]
+    calls.append(partial(fetch, asked.payload, job.scratch, log=job.log, hashed=asked.payload_sha256 is not None))
     if asked.requirements is not None:
-        wanted.append((asked.requirements, None))
-    fetched = side_by_side(
-        [partial(fetch, uri, job.scratch, log=job.log, hashed=digest is not None) for uri, digest in wanted]
-    )
-    job.context, job.payload_file, *others = fetched
+        calls.append(partial(fetch, asked.requirements, job.scratch, log=job.log, hashed=False))
+    job.context, *fetched = side_by_side(calls)
+    job.layers, (job.payload_file, *others) = fetched[: len(layers)], fetched[len(layers) :]
     job.requirements = others[0] if others else None
 
 
 def verify(job: Job) -> None:
-    """Compare the bytes that arrived with what the client sent."""
+    """Compare the bytes that arrived with what the client sent; put together what came in layers."""
     asked = job.arguments
+    if job.layers:
+        _compose_context(job)
     for fetched, digest in ((job.context, asked.context_sha256), (job.payload_file, asked.payload_sha256)):
         there = _present(fetched)
         if digest is not None and there.sha256 != digest.strip().lower():
@@ -145,6 +149,30 @@ PHASES: Final[tuple[Phase, ...]] = (
     ("data resolve", resolve),
     ("execute", execute),
 )
+
+
+def _fetch_context(uri: str, job: Job, *, hashed: bool) -> Fetched:
+    try:
+        return fetch(uri, job.scratch, log=job.log, hashed=hashed)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"the context {uri} is not in the store (any more): {error}. Submit the call again: the client uploads"
+            " whatever is missing"
+        ) from error
+
+
+def _compose_context(job: Job) -> None:
+    from kinetic_runner.composing import blame, compose
+
+    base = _present(job.context)
+    composed = compose(base, job.layers, job.scratch / CONTEXT_FILE)
+    wanted = job.arguments.context_sha256
+    if wanted is not None and composed.sha256 != wanted.strip().lower():
+        raise ValueError(
+            f"the context of {base.uri} and its layers is not what the client sent: SHA-256 {composed.sha256},"
+            f" expected {wanted}; {blame(base, job.layers)}"
+        )
+    job.context = composed
 
 
 def _tell_skew(job: Job, payload: Mapping[str, Any]) -> None:

@@ -10,13 +10,10 @@ from mmap import mmap
 from struct import Struct
 from typing import Final
 
-_END: Final = Struct("<4s4H2LH")
-_END64_LOCATOR: Final = Struct("<4sLQL")
-_END64: Final = Struct("<4sQ2H2L4Q")
+from kinetic_core.wire.zipdirectory import find_directory
+
 _CENTRAL: Final = Struct("<4s4B4HL2L5H2L")
 _LOCAL: Final = Struct("<4s5HL2L2H")
-_MAX_COMMENT: Final = 0xFFFF
-_MAX_16: Final = 0xFFFF
 _MAX_32: Final = 0xFFFFFFFF
 _UTF8: Final = 0x800
 _ENCRYPTED: Final = 0x2041
@@ -52,9 +49,7 @@ def list_archive(data: mmap) -> list[ZipEntry]:
     Raises:
         ValueError: It is no ZIP archive, damaged, split, or encrypted.
     """
-    count, size, offset, end = _find_directory(data)
-    if offset + size != end:
-        raise ValueError("the archive's directory is not where its end says")
+    count, offset, end = find_directory(data)
     entries = list(_read_directory(data, offset, end))
     if len(entries) != count:
         raise ValueError(f"the archive's directory lists {len(entries)} entries, but its end says {count}")
@@ -78,25 +73,6 @@ def data_range(data: mmap, entry: ZipEntry) -> tuple[int, int]:
     if start + entry.packed_bytes > len(data):
         raise ValueError(f"the bytes of {entry.name!r} are cut off")
     return start, start + entry.packed_bytes
-
-
-def _find_directory(data: mmap) -> tuple[int, int, int, int]:
-    """Return count, size and offset of the directory, and where it ends."""
-    at = data.rfind(b"PK\5\6", max(0, len(data) - _END.size - _MAX_COMMENT))
-    if at < 0 or at + _END.size > len(data):
-        raise ValueError("not a ZIP archive, or cut off")
-    _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
-    end = at
-    if _MAX_16 in (count, disk) or _MAX_32 in (size, offset):
-        locator = at - _END64_LOCATOR.size
-        if locator >= 0 and data[locator : locator + 4] == b"PK\6\7":
-            end = _END64_LOCATOR.unpack_from(data, locator)[2]
-            if end + _END64.size > locator or data[end : end + 4] != b"PK\6\6":
-                raise ValueError("the end of the archive is damaged")
-            disk, first_disk, here, count, size, offset = _END64.unpack_from(data, end)[4:]
-    if disk or first_disk or here != count:
-        raise ValueError("the archive is split over several files")
-    return count, size, offset, end
 
 
 def _read_directory(data: mmap, at: int, end: int) -> Iterator[ZipEntry]:

@@ -42,6 +42,8 @@ class JobRecord:
     """The job's folder in the store."""
     result_file: str
     ref: JobRef
+    context: str = ""
+    """Key of the folder of the context that the job shares with others; empty where it has one of its own."""
     others: Mapping[str, Any] = attrs.field(factory=dict)
     """Keys that a newer version wrote; kept."""
 
@@ -59,6 +61,7 @@ class JobRecord:
             "folder": self.folder,
             "result": self.result_file,
             "ref": self.ref.to_json(),
+            **({"context": self.context} if self.context else {}),
         }
 
     @classmethod
@@ -84,7 +87,8 @@ class JobRecord:
             folder=raw["folder"],
             result_file=raw["result"],
             ref=JobRef.from_json(raw["ref"]),
-            others={key: value for key, value in raw.items() if key not in _FIELDS},
+            context=str(raw.get("context", "")),
+            others={key: value for key, value in raw.items() if key not in _FIELDS and key != "context"},
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from kinetic.jobs.contexts import remove_damaged
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
 from kinetic.scratch import scratch
 from kinetic_core.errors import (
@@ -51,7 +52,10 @@ def collect(
     if leader is not None and leader.success and not failures:
         return leader.result
     first = failures[0] if leader is None or leader.success else leader
-    raise _failure(record, state, first, [result.host_index for result in failures if result is not first])
+    error = _failure(record, state, first, [result.host_index for result in failures if result is not first])
+    if note := remove_damaged(record, first, storage):
+        _add_note(error, note)
+    raise error
 
 
 def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:

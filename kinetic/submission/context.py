@@ -13,7 +13,9 @@ from kinetic.log import get_logger
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.packaging.archive import Written, write_archive
+from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
 
 _MOST_THREADS: Final = 4
@@ -44,6 +46,7 @@ def _without_cache(scan: Scan, plan: Plan, target: Path, _: SnapshotCache) -> Wr
 
 def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:
     earlier = cache.load(scan.root)
+    compositions = cache.compositions(scan.root)
     written = write_archive(scan, plan, target, earlier=earlier, threads=_threads())
     if written.is_earlier:
         try:
@@ -57,7 +60,24 @@ def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) 
         get_logger("kinetic.submission").debug("context_unchanged", root=str(scan.root))
     else:
         cache.keep(scan.root, written.snapshot)
+    if earlier is not None and compositions:
+        _follow(scan.root, compositions, earlier, written, cache)
     return written
+
+
+def _follow(
+    root: Path, compositions: Mapping[str, Composition], earlier: Snapshot, written: Written, cache: SnapshotCache
+) -> None:
+    """Keep of what stores have this archive is made, as that was known of the earlier one."""
+    sha256, entries = written.snapshot.sha256, written.snapshot.entry_count
+    if sha256 == earlier.sha256:
+        return
+    followed = {
+        store: composition.after(written.copied, sha256=sha256, entries=entries)
+        for store, composition in compositions.items()
+        if composition.sha256 == earlier.sha256
+    }
+    cache.keep_compositions(root, followed)
 
 
 def _verified(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:

@@ -17,11 +17,13 @@ from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
 from kinetic.log import apply_environment, get_logger
 from kinetic.scratch import scratch
+from kinetic.submission.contexts import clean_contexts, share_context
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.preflight import probe
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
 from kinetic.submission.recover import step, submit_or_find
 from kinetic.submission.refusal import check_submission_allowed
+from kinetic.submission.sharing import SharedContext
 from kinetic.submission.stage import Staging, job_folder, stage_package
 from kinetic_core.errors import ConfigError, PackagingError, PreflightError
 from kinetic_core.findings import Finding, Severity
@@ -65,7 +67,7 @@ def submit(
                 announce=report_findings,
             )
             report_findings(_not_yet_told(prepared.package))
-        return _launch(connection, target, prepared, shared=shared)
+        return _launch(connection, target, prepared, shared=shared, directory=directory)
 
 
 def package_only(
@@ -224,7 +226,9 @@ def _check_serialization(host: Host, options: RunOptions) -> None:
         )
 
 
-def _launch(connection: Connection, target: _Target, prepared: Prepared, *, shared: bool) -> JobHandle[Any]:
+def _launch(
+    connection: Connection, target: _Target, prepared: Prepared, *, shared: bool, directory: Path
+) -> JobHandle[Any]:
     """Stage, record and submit; whatever fails, nothing of it stays."""
     request, store = target.request, target.store
     staging = Staging(store, job_folder(request.job_id, request.name, request.surroundings, shared=shared))
@@ -232,8 +236,9 @@ def _launch(connection: Connection, target: _Target, prepared: Prepared, *, shar
         with step("stage data"):
             staging.put_data(prepared.data)
         with step("stage artifacts"):
-            spec = _spec(request, prepared, staging)
-        record = _record(request, spec, staging.folder)
+            context = _shared_context(target, prepared, staging, directory)
+            spec = _spec(request, prepared, staging, context)
+        record = _record(request, spec, staging.folder, context)
         with step("save handle"):
             record_job(store, record)
         with step("submit"):
@@ -244,14 +249,26 @@ def _launch(connection: Connection, target: _Target, prepared: Prepared, *, shar
     if ref != record.ref:
         record = attrs.evolve(record, ref=ref)
         record_job(store, record)
+    if context is not None:
+        clean_contexts(store, request.surroundings)
     get_logger("kinetic.submission").info(
         "job_submitted", job_id=request.job_id, backend=record.backend, store=store.url
     )
     return JobHandle(record, connection)
 
 
-def _spec(request: RunRequest, prepared: Prepared, staging: Staging) -> JobSpec:
-    staged = stage_package(staging, prepared.package)
+def _shared_context(target: _Target, prepared: Prepared, staging: Staging, directory: Path) -> SharedContext | None:
+    """Put the context where other jobs find it too; `None` where it has to lie in the job's own folder."""
+    environ = target.request.surroundings.environ
+    if Capability.CONTEXT_LAYERS not in target.driver.capabilities or settings.cache_mode(environ)[0] == "off":
+        return None
+    result = f"{staging.folder}/{_result_file(prepared.package.payload.path.name)}"
+    surroundings = target.request.surroundings
+    return share_context(target.store, surroundings, prepared, job=staging.folder, result=result, directory=directory)
+
+
+def _spec(request: RunRequest, prepared: Prepared, staging: Staging, context: SharedContext | None) -> JobSpec:
+    staged = stage_package(staging, prepared.package, context=None if context is None else context.staged)
     options = request.options
     return JobSpec(
         job_id=request.job_id,
@@ -274,7 +291,7 @@ def _result_file(payload_url: str) -> str:
     return str(PurePosixPath(names.RESULT_FILE).with_suffix(PurePosixPath(payload_url).suffix))
 
 
-def _record(request: RunRequest, spec: JobSpec, folder: str) -> JobRecord:
+def _record(request: RunRequest, spec: JobSpec, folder: str, context: SharedContext | None) -> JobRecord:
     backend, storage = request.options.backend or "", request.options.storage or ""
     return JobRecord(
         job_id=request.job_id,
@@ -286,6 +303,7 @@ def _record(request: RunRequest, spec: JobSpec, folder: str) -> JobRecord:
         folder=folder,
         result_file=_result_file(spec.payload.url),
         ref=JobRef(backend=backend, job_id=request.job_id, details={"job_url": spec.job_url}),
+        context=context.folder if context is not None else "",
     )
 
 

@@ -7,11 +7,11 @@ together by the archive's hash, each is moved into place whole, and what does no
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import shutil
-import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,11 +19,15 @@ import attrs
 
 from kinetic import settings
 from kinetic.log import get_logger
+from kinetic.submission.privacy import cache_folder, is_own, make_private
+from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.snapshot import Snapshot
 
 MOST_BYTES: Final = 2 << 30
 MOST_ROOTS: Final = 200
+MOST_STORES: Final = 4
 _INDEX: Final = "index"
+_COMPOSITIONS: Final = "compositions"
 _ROOT: Final = "root"
 _LOCK: Final = "lock"
 
@@ -51,9 +55,7 @@ class SnapshotCache:
     @classmethod
     def of_user(cls) -> "SnapshotCache":
         """Return the user's own cache, where the platform keeps such things."""
-        import platformdirs
-
-        return cls(folder=platformdirs.user_cache_path("kinetic-run") / "contexts")
+        return cls(folder=cache_folder() / "contexts")
 
     def load(self, root: Path) -> Snapshot | None:
         """Return what the last packaging of a root left, if it is whole.
@@ -63,7 +65,7 @@ class SnapshotCache:
         """
         place = self._place(root)
         try:
-            if not _is_own(self.folder):
+            if not is_own(self.folder):
                 return None
             data = (place / _INDEX).read_bytes()
             os.utime(place / _INDEX)
@@ -82,7 +84,7 @@ class SnapshotCache:
             return
         place = self._place(root)
         try:
-            _make_private(self.folder)
+            make_private(self.folder)
             place.mkdir(mode=0o700, exist_ok=True)
             with _locked(place) as is_ours:
                 if is_ours:
@@ -90,6 +92,32 @@ class SnapshotCache:
             self._trim(place)
         except OSError as error:
             get_logger("kinetic.submission").debug("context_not_kept", folder=str(place), error=str(error))
+
+    def compositions(self, root: Path) -> dict[str, Composition]:
+        """Return of what stores have archives of a root are made, by the store's key, the last used last.
+
+        Args:
+            root: Absolute.
+        """
+        try:
+            if not is_own(self.folder):
+                return {}
+            raw = json.loads((self._place(root) / _COMPOSITIONS).read_bytes())
+            return {store: Composition.from_json(one) for store, one in raw.items()}
+        except (OSError, ValueError, AttributeError):
+            return {}
+
+    def keep_compositions(self, root: Path, compositions: Mapping[str, Composition]) -> None:
+        """Keep of what archives are made, for the stores used last; nothing is said when it cannot be kept.
+
+        Args:
+            root: Absolute; nothing is kept of one whose archive is not.
+            compositions: By the store's key, the last used last.
+        """
+        kept = {store: one.to_json() for store, one in list(compositions.items())[-MOST_STORES:]}
+        with contextlib.suppress(OSError):
+            if is_own(self.folder):
+                _replace(self._place(root) / _COMPOSITIONS, json.dumps(kept, separators=(",", ":")).encode())
 
     def contents(self) -> tuple[KeptContext, ...]:
         """Return what is kept, the last used first."""
@@ -148,7 +176,7 @@ def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
     _replace(place / _ROOT, os.fsencode(root))
     _replace(place / _INDEX, snapshot.to_bytes())
     for left in place.iterdir():
-        if left.name not in {_INDEX, _ROOT, _LOCK, archive.name}:
+        if left.name not in {_INDEX, _COMPOSITIONS, _ROOT, _LOCK, archive.name}:
             _remove(left)
 
 
@@ -183,18 +211,6 @@ def _locked(place: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(descriptor)
-
-
-def _make_private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_own(folder):
-        raise PermissionError(f"{folder} is not this user's own directory")
-    folder.chmod(0o700)
-
-
-def _is_own(folder: Path) -> bool:
-    status = folder.lstat()
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def _described(place: Path) -> KeptContext:

@@ -74,10 +74,16 @@ class StagedPackage:
     requirements: StagedArtifact | None
 
 
-def stage_package(staging: Staging, package: Package) -> StagedPackage:
-    """Store the artifacts of a package in the job's folder."""
+def stage_package(staging: Staging, package: Package, *, context: StagedArtifact | None = None) -> StagedPackage:
+    """Store the artifacts of a package in the job's folder.
+
+    Args:
+        staging: Of the job.
+        package: What to store.
+        context: Where the context lies already, if it does.
+    """
     return StagedPackage(
-        context=staging.put(package.context, names.CONTEXT_FILE),
+        context=context or staging.put(package.context, names.CONTEXT_FILE),
         payload=staging.put(package.payload, package.payload.path.name),
         requirements=staging.put(package.requirements, names.REQUIREMENTS_FILE) if package.requirements else None,
     )

@@ -49,6 +49,9 @@ class StagedArtifact:
     url: str
     sha256: str
     size_bytes: int
+    layers: tuple[str, ...] = ()
+    """URLs of what makes the artifact of the object at `url`, in order; then hash and size are of what is made. Only
+    contexts have layers, and only where the backend has `Capability.CONTEXT_LAYERS`."""
 
 
 @attrs.frozen(kw_only=True)

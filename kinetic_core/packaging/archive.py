@@ -14,6 +14,7 @@ from kinetic_core.model.listing import DEVICE, INODE, STATUS, ArchiveEntries, Li
 from kinetic_core.model.package import Artifact, Manifest
 from kinetic_core.packaging.alignment import align
 from kinetic_core.packaging.collector import collector_paused
+from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Packer
@@ -47,6 +48,8 @@ class Written:
     """Of the writing alone; those of the scan are in the scan."""
     snapshot: Snapshot
     """For the next packaging of the same root."""
+    copied: tuple[Copied, ...] = ()
+    """What was copied from the earlier archive, by number of the entry."""
     is_earlier: bool = False
     """Whether nothing was written, because the earlier archive is what would have been: `artifact` is that one."""
 
@@ -171,7 +174,13 @@ class _Packaging:
         )
         skipped = sorted([*self.scan.skipped, *writer.skipped], key=lambda entry: entry.name)
         manifest = Manifest(entries=self._entries(writer.rows), skipped=tuple(skipped), exclusions=self.scan.exclusions)
-        return Written(artifact=artifact, manifest=manifest, findings=tuple(writer.findings), snapshot=snapshot)
+        return Written(
+            artifact=artifact,
+            manifest=manifest,
+            findings=tuple(writer.findings),
+            snapshot=snapshot,
+            copied=tuple(writer.copied),
+        )
 
     def _trusted(self, rows: Sequence[Listed]) -> bytes:
         return marshalled(distrust_racy(rows, self.scan.started_ns))
@@ -185,7 +194,14 @@ class _Packaging:
         manifest = Manifest(
             entries=self._entries(self.rows), skipped=self.scan.skipped, exclusions=self.scan.exclusions
         )
-        return Written(artifact=earlier.artifact, manifest=manifest, findings=(), snapshot=earlier, is_earlier=True)
+        return Written(
+            artifact=earlier.artifact,
+            manifest=manifest,
+            findings=(),
+            snapshot=earlier,
+            copied=(Copied(0, len(self.rows), 0),),
+            is_earlier=True,
+        )
 
     def _mended(self, earlier: Snapshot) -> Written:
         written = self.write(None)

@@ -86,6 +86,11 @@ class Snapshot:
         """Return the archive."""
         return Artifact(path=self.archive, size_bytes=self.size_bytes, sha256=self.sha256)
 
+    @property
+    def entry_count(self) -> int:
+        """Return how many entries the archive has besides the plan."""
+        return len(Places.from_plain(self.places).offsets) - 1
+
     def listing(self) -> tuple[Listed, ...]:
         """Return the rows."""
         rows: tuple[Listed, ...] = marshal.loads(self.rows)  # noqa: S302  read back under a checksum only

@@ -9,6 +9,7 @@ import attrs
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed
 from kinetic_core.model.package import SkippedEntry
+from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import END_OF_BLOCKS, Codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Run, Unread, batches, is_long
@@ -45,6 +46,8 @@ class Writer:
     """What was written, as it was read; distrusted where that is not as listed."""
     places: Places = attrs.field(factory=Places.empty, init=False)
     """Where it lies, row by row."""
+    copied: list[Copied] = attrs.field(factory=list, init=False)
+    """Which of the rows come from the earlier archive, as they stood there."""
     skipped: list[SkippedEntry] = attrs.field(factory=list, init=False)
     findings: list[Finding] = attrs.field(factory=list, init=False)
     _central: list[bytes] = attrs.field(factory=list, init=False)
@@ -76,6 +79,7 @@ class Writer:
             OSError: The earlier archive cannot be read.
         """
         begin, end = archive.bounds(start, stop)
+        self.copied.append(Copied(len(self.rows), stop - start, start))
         shift = self.output.position - begin
         self.output.copy(archive.descriptor, begin, end)
         members = archive.members(start, stop, shift=shift, moments=self._packer.moments)

@@ -22,6 +22,9 @@ class Capability(StrEnum):
     DEBUG = "debug"
     FOLLOW_LOGS = "follow_logs"
     SECRETS = "secrets"
+    CONTEXT_LAYERS = "context_layers"
+    """The pod runs this release's runner, and gets each of `spec.context.layers` as `--context-layer`. A job of any
+    other backend has its whole context archive in its own folder."""
 
 
 class Backend(Protocol):

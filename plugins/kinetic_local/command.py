@@ -26,6 +26,7 @@ def runner_command(spec: JobSpec, *, bundle: str = "") -> list[str]:
         spec.context.url,
         "--context-sha256",
         spec.context.sha256,
+        *(word for layer in spec.context.layers for word in ("--context-layer", layer)),
         "--payload",
         spec.payload.url,
         "--payload-sha256",

@@ -74,6 +74,10 @@ class Project:
         """Return the files in the default store, relative to it, sorted."""
         return sorted(str(path.relative_to(self.store)) for path in self.store.rglob("*") if path.is_file())
 
+    def stored_of_jobs(self) -> list[str]:
+        """Return the same without the contexts that jobs share, which outlive them."""
+        return [name for name in self.stored() if not name.startswith("cache/contexts/")]
+
     def tree(self) -> dict[str, tuple[int, bytes]]:
         """Return what the project's directory holds: mode and content by path."""
         return {

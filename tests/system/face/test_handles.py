@@ -20,7 +20,7 @@ def test_a_collected_job_says_that_it_was_collected(project: Project) -> None:
     project.run(f"import kinetic; kinetic.attach({job_id!r}).result()")
     ended = project.run(f"import kinetic; kinetic.attach({job_id!r}).result()", fails=True)
     assert f"the result of {job_id} was collected at" in ended.err
-    assert project.stored() == [f"jobs/{job_id}"]
+    assert project.stored_of_jobs() == [f"jobs/{job_id}"]
 
 
 def test_the_same_handle_asked_twice_says_that_it_was_collected(project: Project) -> None:
@@ -117,7 +117,7 @@ def test_a_timeout_leaves_the_job_running_and_the_handle_valid(project: Project)
         """
     )
     assert ended.out.splitlines() == ["ResultTimeoutError", "True", "True"]
-    assert project.stored() == []
+    assert project.stored_of_jobs() == []
 
 
 def test_a_handle_survives_json_and_pickling(project: Project) -> None:

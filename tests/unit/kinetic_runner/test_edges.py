@@ -36,8 +36,10 @@ def test_every_flag_is_understood() -> None:
             *("--context-gcs", "gs://c", "--payload-gcs=gs://p", "--result-gcs", "gs://r"),
             *("--requirements-gcs", "gs://q", "--context-sha256", "aa", "--payload-sha256=bb"),
             *("--allowed-serialization", "json", "--workspace", "/w", "--no-working-dir-link"),
+            *("--context-layer", "gs://l/1", "--context-layer=gs://l/2"),
         ]
     )
+    assert arguments.context_layers == ("gs://l/1", "gs://l/2")
     assert (arguments.context, arguments.payload, arguments.result) == ("gs://c", "gs://p", "gs://r")
     assert (arguments.requirements, arguments.context_sha256, arguments.payload_sha256) == ("gs://q", "aa", "bb")
     assert (arguments.allowed_serialization, arguments.workspace) == ("json", "/w")

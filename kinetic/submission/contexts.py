@@ -1,0 +1,56 @@
+"""What a submission does about the contexts that its client keeps in a store."""
+
+import time
+from pathlib import Path
+
+from kinetic.log import get_logger
+from kinetic.submission.cleaning import start_cleaning
+from kinetic.submission.prepare import Prepared
+from kinetic.submission.sharing import SharedContext, Sharing, client_of
+from kinetic.submission.snapshots import SnapshotCache
+from kinetic.submission.uses import Use, Uses
+from kinetic_core.model.request import Surroundings
+from kinetic_core.plugin import Storage
+
+
+def share_context(
+    storage: Storage, surroundings: Surroundings, prepared: Prepared, *, job: str, result: str, directory: Path
+) -> SharedContext | None:
+    """Put the context where other jobs of this client find it too, and note that a job needs it.
+
+    Args:
+        storage: Where to.
+        surroundings: Whose context this is.
+        prepared: Holds it.
+        job: Key of the job's folder.
+        result: Key of its result.
+        directory: Where a layer can be written.
+
+    Returns:
+        `None` where nobody could see to it that it stays: while others clean, or without a place for notes.
+
+    Raises:
+        StorageError: The store failed.
+    """
+    client = client_of(surroundings)
+    uses = Uses.of_store(storage, client)
+    package = prepared.package
+    with uses.together() as undisturbed:
+        if not undisturbed:
+            return None
+        sharing = Sharing(storage=storage, client=client, cache=SnapshotCache.of_user())
+        # The manifest lists the plan too.
+        entries = len(package.manifest.entries) - 1
+        shared = sharing.share(package.context, package.root.path, entries, directory)
+        try:
+            uses.add(Use(job_folder=job, keys=shared.keys, at=time.time(), result=result))
+        except OSError as error:
+            get_logger("kinetic.submission").debug("context_use_not_noted", error=str(error))
+            return None
+    return shared
+
+
+def clean_contexts(storage: Storage, surroundings: Surroundings) -> None:
+    """Bring what contexts take in the store within bounds, if it is time, while the caller goes on."""
+    client = client_of(surroundings)
+    start_cleaning(storage, client, Uses.of_store(storage, client))
