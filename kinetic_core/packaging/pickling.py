@@ -32,6 +32,7 @@ from kinetic_core.packaging.call import (
 )
 from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
+from kinetic_core.packaging.meeting import Meeting, ReferenceMet, meeting_with
 from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import module_reads, namespace_of
 from kinetic_core.packaging.standin import standin_getattr
@@ -39,8 +40,6 @@ from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
 from kinetic_core.wire.digest import HashingWriter
 from kinetic_core.wire.fingerprint import fingerprint
-
-__all__ = ["CallPickler", "ReferenceMet", "WrittenPayload", "write_payload"]
 
 Reduction = tuple[Any, ...]
 
@@ -51,10 +50,6 @@ _LRU_CACHE: Final = type(functools.lru_cache(len))
 # A pickler's frames of 64 KiB are too coarse to weigh the parts of what is not much larger.
 _SMALL_BYTES: Final = 1 << 19
 _STATE: Final = 2  # where a reduction holds its state
-
-
-class ReferenceMet(Exception):  # noqa: N818 - a signal, not an error: the caller walks the arguments and tries again
-    """The call holds an object that travels as a reference, somewhere."""
 
 
 def write_payload(
@@ -75,13 +70,13 @@ def write_payload(
         target: The file; its directory exists.
         first_party: Modules whose functions and classes travel by value.
         own_packages: Packages of this project, which the pod need not have.
-        references: Types whose instances stop the writing. Whether a call holds any costs nothing to learn
-            this way; only a call that does has to be walked.
+        references: Types whose instances stop the writing, of which `can_be_met` is true. Whether a call holds
+            any costs nothing to learn this way; only a call that does has to be walked.
 
     Raises:
         SerializationError: Something cannot travel; the message names it and the path to it.
         PackagingError: The file cannot be written.
-        ReferenceMet: The call holds an instance of `references`; nothing was written.
+        ReferenceMet: The call holds an instance of `references`, or may hide one; nothing was written.
     """
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
@@ -172,7 +167,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         # By id, as a metaclass may make its classes unhashable; the types are kept so that no id is reused.
         self._kinds: list[type] = []
         self._reducers: dict[int, Callable[[Any], Any] | None] = {}
-        chosen: tuple[tuple[object, Callable[[Any], Any]], ...] = (
+        chosen: tuple[tuple[type, Callable[[Any], Any]], ...] = (
             (_Reduced, lambda stand_in: stand_in.reduction),
             (FunctionType, self._reduce_function),
             (ModuleType, self._reduce_module),
@@ -181,11 +176,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             (BuiltinFunctionType, self._reduce_builtin),
             (_LRU_CACHE, self._reduce_cached),
             (functools.cached_property, byname.cached_property),
-            (byname.ALIAS, self._reduce_alias),
+            *(((byname.ALIAS, self._reduce_alias),) if byname.ALIAS is not None else ()),
             *((kind, functools.partial(self._reduce_named, reduce)) for kind, reduce in byname.BY_NAME.items()),
         )
         for kind, reduce in chosen:
-            self._reducers[id(kind)] = reduce
+            self._reducers[id(kind)] = self._watched(kind, reduce)
 
     def dump_call(self, call: Call) -> None:
         """Write the payload of a call."""
@@ -218,12 +213,14 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def _choose(self, kind: type) -> Callable[[Any], Any] | None:
         if issubclass(kind, type):
-            return self._reduce_class
-        if issubclass(kind, ModuleType):
-            return self._reduce_special_module
-        if issubclass(kind, self._references):
-            return _stop
-        return None
+            return self._watched(kind, self._reduce_class)
+        return self._watched(kind, self._reduce_special_module if issubclass(kind, ModuleType) else None)
+
+    def _watched(self, kind: type, reduce: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+        meeting = meeting_with(kind, self._references)
+        if meeting is Meeting.NEVER:
+            return reduce
+        return functools.partial(_meet, () if meeting is Meeting.ALWAYS else self._references, reduce)
 
     def _items(self, call: Call) -> Iterator[tuple[str, Any]]:
         ours: dict[str, Any] = {"cloudpickle": cloudpickle.__version__, "kinetic": call.kinetic_version}
@@ -374,8 +371,10 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         return _Reduced(tuple, (_Reduced(itertools.islice, (listed, 1, None)),))
 
 
-def _stop(_: object) -> Any:
-    raise ReferenceMet
+def _meet(references: tuple[type, ...], reduce: Callable[[Any], Any] | None, value: Any) -> Any:
+    if not references or isinstance(value, references):
+        raise ReferenceMet
+    return NotImplemented if reduce is None else reduce(value)
 
 
 def _found_by_name(value: Any) -> bool:

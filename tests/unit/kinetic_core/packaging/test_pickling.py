@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.packaging.pickling import ReferenceMet, write_payload
+from kinetic_core.packaging.meeting import ReferenceMet
+from kinetic_core.packaging.pickling import write_payload
 from kinetic_core.references.data import Data
 from kinetic_core.wire.reference import Reference
 from tests.unit.kinetic_core.packaging.projects import Project
