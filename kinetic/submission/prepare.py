@@ -8,6 +8,7 @@ import attrs
 
 from kinetic import settings
 from kinetic._version import __version__
+from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
 from kinetic.submission.context import pack_context
 from kinetic.submission.payload import PayloadWriting
@@ -211,7 +212,7 @@ class _Preparation:
     def _scan(self, project: _Project, references: References) -> Scan:
         root = project.root.path
         rules = (*project.rules, *data_rules(root, references.local_paths), *project.ignored)
-        avoid = (*self._own_output(), *self._own_places(), self.cache.folder)
+        avoid = (*self._own_output(), *self._own_places(), self.cache.folder, HashCache.of_user().folder)
         return scan(root, RuleSet.compile(rules), avoid=avoid)
 
     def _own_output(self) -> tuple[Path, ...]:

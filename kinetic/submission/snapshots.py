@@ -9,7 +9,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.log import get_logger
+from kinetic.privacy import cache_folder, is_own, make_private
 from kinetic_core.packaging.snapshot import Snapshot
 
 MOST_BYTES: Final = 2 << 30
@@ -51,9 +51,7 @@ class SnapshotCache:
     @classmethod
     def of_user(cls) -> "SnapshotCache":
         """Return the user's own cache, where the platform keeps such things."""
-        import platformdirs
-
-        return cls(folder=platformdirs.user_cache_path("kinetic-run") / "contexts")
+        return cls(folder=cache_folder() / "contexts")
 
     def load(self, root: Path) -> Snapshot | None:
         """Return what the last packaging of a root left, if it is whole.
@@ -63,7 +61,7 @@ class SnapshotCache:
         """
         place = self._place(root)
         try:
-            if not _is_own(self.folder):
+            if not is_own(self.folder):
                 return None
             data = (place / _INDEX).read_bytes()
             os.utime(place / _INDEX)
@@ -82,7 +80,7 @@ class SnapshotCache:
             return
         place = self._place(root)
         try:
-            _make_private(self.folder)
+            make_private(self.folder)
             place.mkdir(mode=0o700, exist_ok=True)
             with _locked(place) as is_ours:
                 if is_ours:
@@ -183,18 +181,6 @@ def _locked(place: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(descriptor)
-
-
-def _make_private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_own(folder):
-        raise PermissionError(f"{folder} is not this user's own directory")
-    folder.chmod(0o700)
-
-
-def _is_own(folder: Path) -> bool:
-    status = folder.lstat()
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def _described(place: Path) -> KeptContext:
