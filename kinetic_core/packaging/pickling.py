@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -35,10 +34,10 @@ from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.meeting import Meeting, ReferenceMet, meeting_with
 from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import module_reads, namespace_of
+from kinetic_core.packaging.sink import HashedFile, WriteError
 from kinetic_core.packaging.standin import standin_getattr
 from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
-from kinetic_core.wire.digest import HashingWriter
 from kinetic_core.wire.fingerprint import fingerprint
 
 Reduction = tuple[Any, ...]
@@ -62,7 +61,8 @@ def write_payload(
 ) -> WrittenPayload:
     """Write the payload, whole or not at all, hashing it on the way.
 
-    Large buffers go from the object into the file; no second copy of them is made. Nothing of the process is
+    Large buffers go from the object into the file; no second copy of them is made, and a call that cannot travel
+    waits for no hash. Nothing of the process is
     registered or changed, so any number of threads may write at once.
 
     Args:
@@ -80,20 +80,20 @@ def write_payload(
     """
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            sink = _Sink(stream)
+        with HashedFile(descriptor) as sink:
             pickler = CallPickler(sink, first_party=first_party, own_packages=own_packages, references=references)
             _dump(pickler, call)
+            sha256 = sink.hexdigest()
         components = _weights(pickler.scale, Path(temporary), sink.size_bytes)
         Path(temporary).replace(target)
-    except (OSError, _WriteError) as error:
+    except (OSError, WriteError) as error:
         Path(temporary).unlink(missing_ok=True)
         raise PackagingError(f"the payload cannot be written to {target}: {error.__cause__ or error}") from error
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     return WrittenPayload(
-        artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sink.hexdigest()),
+        artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sha256),
         components=components,
         modules_by_value=pickler.modules_by_value(),
         distributions=pickler.distributions(),
@@ -103,7 +103,7 @@ def write_payload(
 def _dump(pickler: "CallPickler", call: Call) -> None:
     try:
         pickler.dump_call(call)
-    except (ReferenceMet, _WriteError):
+    except (ReferenceMet, WriteError):
         raise
     except Exception as error:
         raise explain(call, pickler.failure(error)) from error
@@ -114,20 +114,6 @@ def _weights(scale: Scale, path: Path, size_bytes: int) -> tuple[PayloadComponen
         return scale.components()
     exact = exact_weights(path.read_bytes(), scale.labels, payload.FUNC)
     return scale.components() if exact is None else heaviest_first(exact)
-
-
-class _WriteError(Exception):
-    """Writing failed, not an object."""
-
-
-class _Sink(HashingWriter):
-    """Tells its own failures from those of the objects that are being written."""
-
-    def write(self, data: bytes | bytearray | memoryview) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            raise _WriteError from error
 
 
 class _Reduced:
@@ -145,7 +131,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def __init__(
         self,
-        sink: HashingWriter,
+        sink: HashedFile,
         *,
         first_party: Mapping[str, ModuleType],
         own_packages: Collection[str] = (),
@@ -161,6 +147,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         self._references = references
         self._by_value: set[str] = set()
         self._referred: set[str] = set()
+        self._versions: dict[str, str] = {}
         self._globals: dict[str, _Reduced] = {}
         self._read: dict[str, dict[str, None]] = {}
         self._shipped: dict[str, set[str]] = {}
@@ -192,6 +179,9 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def distributions(self) -> dict[str, str]:
         """Return the versions of the distributions that were referred to."""
+        return self._versions
+
+    def _look_up_versions(self) -> dict[str, str]:
         foreign = self._referred - {"cloudpickle", *self._own_packages}
         return distribution_versions(name for name in foreign if name not in self._first_party)
 
@@ -232,10 +222,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         while pending := self._pending():
             yield payload.MODULE_UPDATES, pending
         yield payload.MODULES_BY_VALUE, list(self.modules_by_value())
-        if distributions := self.distributions():
+        self._versions = self._look_up_versions()
+        if self._versions:
             # Another string than the first key: written in full, not as a mark that points back.
             key = "".join(list(payload.CLIENT_FINGERPRINT))
-            yield key, fingerprint(**ours, distributions=distributions)
+            yield key, fingerprint(**ours, distributions=self._versions)
 
     def _reduce_function(self, function: FunctionType) -> Any:
         if self._is_first_party(function):
