@@ -24,7 +24,7 @@ from kinetic_core.wire.result import Result
 def kinetic_serializers() -> Sequence[Serializer]:
     """Offer the two formats that the runner reads."""
     return (
-        Serializer(name="pickle", suffix=".pkl", write=_write_pickle, read=_read_pickle),
+        Serializer(name="pickle", suffix=".pkl", write=_write_pickle, read=_read_pickle, seek=_write_pickle),
         Serializer(name="json", suffix=".json", write=_write_json, read=_read_json),
     )
 
@@ -67,11 +67,16 @@ def _open_data(context: DriverContext) -> ReferenceHandler:
 
 
 def _write_pickle(
-    call: Call, target: Path, *, first_party: Mapping[str, ModuleType], own_packages: Collection[str]
+    call: Call,
+    target: Path,
+    *,
+    first_party: Mapping[str, ModuleType],
+    own_packages: Collection[str],
+    references: tuple[type, ...] = (),
 ) -> WrittenPayload:
     from kinetic_core.packaging.pickling import write_payload
 
-    return write_payload(call, target, first_party=first_party, own_packages=own_packages)
+    return write_payload(call, target, first_party=first_party, own_packages=own_packages, references=references)
 
 
 def _read_pickle(path: Path) -> Result:

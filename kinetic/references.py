@@ -1,17 +1,20 @@
 """How `Data` travels: its content lies in the store's cache once, however many jobs use it."""
 
+import functools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import attrs
 
+from kinetic import settings
+from kinetic.hashes import HashCache
 from kinetic_core.errors import ObjectNotFoundError, PackagingError
 from kinetic_core.findings import Finding
+from kinetic_core.model.listing import NAME, STATUS
 from kinetic_core.plugin import DriverContext, Reference, Storage
 from kinetic_core.references.data import Data, size_findings
-from kinetic_core.references.hashing import digest_of, tree_entries
+from kinetic_core.references.hashing import Hashed, still_holds
 
 _CACHE: Final = "cache"
 _UNSTAGED: Final = "cache:"
@@ -21,22 +24,35 @@ _UNSTAGED: Final = "cache:"
 class _Content:
     """What a `Data` puts into the store."""
 
-    folder: str
-    """Key of the folder that holds it, named by its hash."""
-    files: Mapping[str, Path]
-    """Local files by their keys."""
-    size_bytes: int
-    empty_dirs: tuple[str, ...] = ()
+    path: Path
+    hashed: Hashed
+
+    @property
+    def folder(self) -> str:
+        """Key of the folder that holds it, named by its hash."""
+        return f"{_CACHE}/{self.hashed.digest.sha256}"
 
     @property
     def inventory(self) -> bytes:
         """The marker's content: what a listing of the folder must add up to."""
-        return _inventory(len(self.files), self.size_bytes)
+        return _inventory(self.hashed.digest.file_count, self.hashed.digest.size_bytes)
 
     @property
     def marker(self) -> str:
         """Key of the object that says that all files are there; it is written last and removed first."""
         return f"{self.folder}.complete"
+
+    def files(self) -> dict[str, Path]:
+        """Return the local files by their keys."""
+        base = self.path if self.hashed.is_dir else self.path.parent
+        return {f"{self.folder}/{row[NAME]}": base / row[NAME] for row in self.hashed.listing() if row[STATUS]}
+
+    def empty_dirs(self) -> tuple[str, ...]:
+        """Return the directories that hold nothing, relative to the folder."""
+        if not self.hashed.is_dir:
+            return ()
+        rows = self.hashed.listing()
+        return tuple(row[NAME] for row in rows if not row[STATUS]) if rows else (".",)
 
 
 class DataHandler:
@@ -49,6 +65,8 @@ class DataHandler:
     def __init__(self, context: DriverContext) -> None:
         """Open the handler."""
         self._log = context.log
+        mode, _ = settings.cache_mode(context.environ)
+        self._hash_path = functools.partial(HashCache.of_user().hash_path, mode=mode)
 
     def local_path(self, value: Data) -> Path | None:
         """Return the local path of the data, which the archive then leaves out; `None` for a URL."""
@@ -63,14 +81,16 @@ class DataHandler:
         """
         if value.is_remote:
             return _reference(value, value.path)
+        content = self._content(value)
         if store_url is None:
-            return _reference(value, f"{_UNSTAGED}{value.content_hash()}", _content(value).empty_dirs)
-        content = _content(value)
-        key = f"{content.folder}/" if value.is_dir else next(iter(content.files))
-        return _reference(value, f"{store_url}/{key}", content.empty_dirs)
+            return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content.empty_dirs())
+        name = "" if content.hashed.is_dir else content.path.name
+        return _reference(value, f"{store_url}/{content.folder}/{name}", content.empty_dirs())
 
     def findings(self, value: Data) -> tuple[Finding, ...]:
         """Warn about data so large that uploading it takes long."""
+        if not value.is_remote:
+            self._hashed(value)
         return size_findings(value)
 
     def stage(self, value: Data, storage: Storage) -> bool:
@@ -82,27 +102,34 @@ class DataHandler:
         """
         if value.is_remote:
             return False
-        content = _content(value)
+        content = self._content(value)
         if _is_complete(storage, content):
             self._log.debug("data_found", path=value.path, sha256=value.content_hash())
             return False
         _upload(storage, content)
-        if digest_of(Path(value.path)).sha256 != value.content_hash():
+        if not still_holds(content.path, content.hashed):
             storage.delete_prefix(content.folder)
             raise PackagingError(
                 f"{value!r} changed after its content was hashed, so what was uploaded is not what was asked for:"
                 " make a new Data once nobody writes to it"
             )
         storage.put_bytes(content.inventory, content.marker)
-        self._log.info("data_uploaded", path=value.path, files=len(content.files), size_bytes=value.size_bytes)
+        digest = content.hashed.digest
+        self._log.info("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
         return True
 
     def unstage(self, value: Data, storage: Storage) -> None:
         """Remove from the store what `stage` uploaded for a submission that failed."""
         if not value.is_remote:
-            content = _content(value)
+            content = self._content(value)
             storage.delete_prefix(content.marker)
             storage.delete_prefix(content.folder)
+
+    def _hashed(self, value: Data) -> Hashed:
+        return value.hashed(self._hash_path)
+
+    def _content(self, value: Data) -> _Content:
+        return _Content(path=Path(value.path), hashed=self._hashed(value))
 
 
 def _reference(value: Data, uri: str, empty_dirs: tuple[str, ...] = ()) -> Reference:
@@ -112,20 +139,6 @@ def _reference(value: Data, uri: str, empty_dirs: tuple[str, ...] = ()) -> Refer
         fuse=value.fuse,
         hf_trust_remote_code=value.hf_trust_remote_code,
         empty_dirs=empty_dirs,
-    )
-
-
-def _content(value: Data) -> _Content:
-    folder = f"{_CACHE}/{value.content_hash()}"
-    path = Path(value.path)
-    if not value.is_dir:
-        return _Content(folder=folder, files={f"{folder}/{path.name}": path}, size_bytes=value.size_bytes)
-    entries = tuple(tree_entries(path))
-    return _Content(
-        folder=folder,
-        files={f"{folder}/{entry.name}": entry.path for entry in entries if not entry.is_dir},
-        size_bytes=value.size_bytes,
-        empty_dirs=tuple(entry.name for entry in entries if entry.is_dir) if entries else (".",),
     )
 
 
@@ -147,9 +160,10 @@ def _is_complete(storage: Storage, content: _Content) -> bool:
 
 
 def _upload(storage: Storage, content: _Content) -> None:
+    files = content.files()
     # Somebody else's upload that failed may have left what does not belong to this content.
     for found in tuple(storage.list(content.folder)):
-        if found.key not in content.files:
+        if found.key not in files:
             storage.delete_prefix(found.key)
-    for key, path in content.files.items():
+    for key, path in files.items():
         storage.put_file(path, key)

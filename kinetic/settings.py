@@ -175,6 +175,18 @@ def cache_mode(environ: Mapping[str, str]) -> tuple[CacheMode, tuple[Finding, ..
     return "on", (finding,)
 
 
+def processors() -> int:
+    """Return how many processors this process may use.
+
+    >>> processors() >= 1
+    True
+    """
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
 def in_pod(environ: Mapping[str, str]) -> bool:
     """Tell whether this process is a job's: then a call of a decorated function runs inline.
 

@@ -28,19 +28,11 @@ def explain(config: Mapping[str, Any]) -> Step:
     return Step(before=step.before, act=act)
 
 
-def walk_and_write(config: Mapping[str, Any]) -> Step:
+def seek_and_write(config: Mapping[str, Any]) -> Step:
     """Look for `Data` in a million plain values, and write them, as a submission does."""
     from kinetic_core.references.data import Data
-    from kinetic_core.walk import replace
 
-    arguments = (calls.nested(config["count"]),)
-    step = _written(list(arguments), config)
-
-    def act() -> None:
-        replace(arguments, {}, matches=lambda value: isinstance(value, Data), make=id)
-        step.act()
-
-    return Step(before=step.before, act=act, facts=step.facts)
+    return _written([calls.nested(config["count"])], config, references=(Data,))
 
 
 def write_nested(config: Mapping[str, Any]) -> Step:
@@ -61,7 +53,7 @@ def load(config: Mapping[str, Any]) -> Step:
     return Step(before=loaded.clear, act=lambda: loaded.append(load_pickle(payload, names)))
 
 
-def _written(arguments: list[Any], config: Mapping[str, Any]) -> Step:
+def _written(arguments: list[Any], config: Mapping[str, Any], *, references: tuple[type, ...] = ()) -> Step:
     from kinetic_core.packaging.call import Call
     from kinetic_core.packaging.pickling import write_payload
     from kinetic_core.wire.plan import Plan
@@ -76,6 +68,6 @@ def _written(arguments: list[Any], config: Mapping[str, Any]) -> Step:
     )
     return Step(
         before=lambda: out.unlink(missing_ok=True),
-        act=lambda: write_payload(call, out, first_party={}),
+        act=lambda: write_payload(call, out, first_party={}, references=references),
         facts=lambda: {"bytes": out.stat().st_size},
     )

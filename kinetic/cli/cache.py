@@ -1,7 +1,7 @@
-"""`kinetic cache`: what is kept of earlier packagings, and getting rid of it."""
+"""`kinetic cache`: what is kept of earlier submissions, and getting rid of it."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -11,12 +11,17 @@ from kinetic.cli.output import human_size, print_fields, print_json, print_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kinetic.hashes import KeptHashes
     from kinetic.submission.snapshots import KeptContext
+
+    Kept = KeptContext | KeptHashes
+
+_UNKNOWN: Final = "(unknown)"
 
 
 def make_app() -> typer.Typer:
     """Return the group."""
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="See to what is kept of earlier packagings.")
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="See to what is kept of earlier submissions.")
     app.command("info")(info)
     app.command("clear")(clear)
     return app
@@ -24,38 +29,45 @@ def make_app() -> typer.Typer:
 
 def info(*, as_json: AsJson = False) -> None:
     """Print where the cache lies and what it holds, the last used first."""
+    from kinetic.hashes import HashCache
+    from kinetic.privacy import cache_folder
     from kinetic.submission.snapshots import SnapshotCache
 
-    cache = SnapshotCache.of_user()
-    kept = cache.contents()
+    contexts, hashes = SnapshotCache.of_user().contents(), HashCache.of_user().contents()
+    folder, size = str(cache_folder()), _size(contexts) + _size(hashes)
     if as_json:
-        print_json({"folder": str(cache.folder), "size_bytes": _size(kept), "roots": [_json(one) for one in kept]})
+        roots = [{"root": one.root or None, **_json(one)} for one in contexts]
+        data = [{"path": one.path or None, **_json(one)} for one in hashes]
+        print_json({"folder": folder, "size_bytes": size, "roots": roots, "data": data})
         return
-    rows = [[one.root or "(unknown)", human_size(one.size_bytes), _time(one)] for one in kept]
-    print_table(["root", "size", "last used"], rows, empty="nothing is kept")
+    rows = [["context", one.root or _UNKNOWN, human_size(one.size_bytes), _time(one)] for one in contexts]
+    rows += [["hashes", one.path or _UNKNOWN, human_size(one.size_bytes), _time(one)] for one in hashes]
+    print_table(["kept", "of", "size", "last used"], rows, empty="nothing is kept")
     print()
-    print_fields({"folder": str(cache.folder), "size": human_size(_size(kept))})
+    print_fields({"folder": folder, "size": human_size(size)})
 
 
 def clear(*, as_json: AsJson = False) -> None:
-    """Remove all that is kept; the next packaging of each project reads every file again."""
+    """Remove all that is kept; the next submission of each project reads every file again."""
+    from kinetic.hashes import HashCache
     from kinetic.submission.snapshots import SnapshotCache
 
-    removed = SnapshotCache.of_user().clear()
+    contexts, hashes = SnapshotCache.of_user().clear(), HashCache.of_user().clear()
+    size = _size(contexts) + _size(hashes)
     if as_json:
-        print_json({"removed": len(removed), "size_bytes": _size(removed)})
+        print_json({"removed": len(contexts) + len(hashes), "size_bytes": size})
         return
-    count = len(removed)
-    print(f"removed what was kept of {count} {'root' if count == 1 else 'roots'}, {human_size(_size(removed))}")
+    roots = f"{len(contexts)} {'root' if len(contexts) == 1 else 'roots'}"
+    print(f"removed what was kept of {roots}, and hashes of {len(hashes)} Data, {human_size(size)}")
 
 
-def _json(kept: "KeptContext") -> dict[str, Any]:
-    return {"root": kept.root or None, "size_bytes": kept.size_bytes, "used_at": _time(kept)}
+def _json(kept: "Kept") -> dict[str, Any]:
+    return {"size_bytes": kept.size_bytes, "used_at": _time(kept)}
 
 
-def _size(kept: "Sequence[KeptContext]") -> int:
+def _size(kept: "Sequence[Kept]") -> int:
     return sum(one.size_bytes for one in kept)
 
 
-def _time(kept: "KeptContext") -> str:
+def _time(kept: "Kept") -> str:
     return datetime.fromtimestamp(kept.used_at, UTC).isoformat(timespec="seconds")

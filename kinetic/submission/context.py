@@ -1,6 +1,5 @@
 """The context archive of a submission: what is unchanged since the last one comes from the cache."""
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,7 +103,4 @@ def _mismatch(root: Path) -> Finding:
 
 
 def _threads() -> int:
-    try:
-        return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-    except AttributeError:
-        return min(_MOST_THREADS, os.cpu_count() or 1)
+    return min(_MOST_THREADS, settings.processors())

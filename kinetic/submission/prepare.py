@@ -1,30 +1,31 @@
 """Packaging a request: the core's steps in order, fed with what plugins add."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from kinetic import settings
 from kinetic._version import __version__
+from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
 from kinetic.submission.context import pack_context
+from kinetic.submission.payload import PayloadWriting
 from kinetic.submission.references import References
 from kinetic.submission.snapshots import SnapshotCache
-from kinetic_core.errors import ConfigError, PackagingError
+from kinetic_core.errors import ConfigError, PackagingError, SerializationError
 from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
+from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.archive import Written
 from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.capture import Captured, capture
-from kinetic_core.packaging.captured import refuse_captured
 from kinetic_core.packaging.dependencies import Dependencies, find_dependencies
 from kinetic_core.packaging.ignorefile import read_ignore_file
 from kinetic_core.packaging.layout import make_plan
-from kinetic_core.packaging.modules import first_party_modules
+from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
 from kinetic_core.packaging.scan import Scan, scan
@@ -33,7 +34,8 @@ from kinetic_core.wire import names
 from kinetic_core.wire.digest import sha256_of_file
 from kinetic_core.wire.plan import Plan
 
-_OURS = ("kinetic", "kinetic_core", "kinetic_runner")
+_WALKED_FIRST: Final = 1_000
+"""Arguments of so few values are walked before anything is written: it costs nothing, and a writing may be in vain."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,6 +85,27 @@ def prepare(
         raise
 
 
+@attrs.frozen(kw_only=True)
+class _Project:
+    """What holds whatever the arguments are; each hook is asked once a packaging."""
+
+    root: PackageRoot
+    rules: tuple[ExcludeRule, ...]
+    ignored: tuple[ExcludeRule, ...]
+    """By the ignore file."""
+    extensions: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+
+
+@attrs.frozen(kw_only=True)
+class _Draft:
+    """What depends on which `Data` the call holds."""
+
+    references: References
+    scanned: Scan
+    plan: Plan
+
+
 @attrs.define(kw_only=True)
 class _Preparation:
     """One packaging; lives no longer than `prepare`."""
@@ -100,19 +123,11 @@ class _Preparation:
         request = self.request
         root = find_root(request.function, request.surroundings)
         self.announce(root.findings)
-        references = References.of(request, self.connection, self.store.url if self.store else None)
-        scanned, findings = self._scan(root, references)
-        extensions = self.connection.host.plan_entries(root.path, request)
-        plan = make_plan(
-            root,
-            request.surroundings,
-            excluded=scanned.excluded_counts,
-            extensions=extensions,
-            exclusions=scanned.exclusions,
-        )
         captured = capture(request.options.capture_env_vars, request.surroundings.environ)
         output_dir = self._output_dir()
-        payload = self._payload(root, plan, references, captured, output_dir)
+        project = self._project(root)
+        draft, payload = self._written(project, captured, output_dir)
+        references, scanned, plan = draft.references, draft.scanned, draft.plan
         archived = self._archive(scanned, plan)
         dependencies = find_dependencies(
             root.entry, request.surroundings, remote=self.driver is not None and self.driver.remote
@@ -131,7 +146,7 @@ class _Preparation:
             payload_components=payload.components,
             findings=(
                 *root.findings,
-                *findings,
+                *project.findings,
                 *references.findings,
                 *scanned.findings,
                 *captured.findings,
@@ -143,17 +158,62 @@ class _Preparation:
         package = attrs.evolve(package, findings=(*package.findings, *inspected))
         return Prepared(package=package, data=references.data, volumes=references.volumes, output_dir=output_dir)
 
-    def _scan(self, root: PackageRoot, references: References) -> tuple[Scan, tuple[Finding, ...]]:
+    def _project(self, root: PackageRoot) -> _Project:
         ignored, findings = read_ignore_file(root.path)
-        rules = (
-            *ALWAYS_RULES,
-            *self.connection.host.exclude_rules(root.path, self.request),
-            *data_rules(root.path, references.local_paths),
-            *ignored,
+        return _Project(
+            root=root,
+            rules=(*ALWAYS_RULES, *self.connection.host.exclude_rules(root.path, self.request)),
+            ignored=tuple(ignored),
+            extensions=self.connection.host.plan_entries(root.path, self.request),
+            findings=tuple(findings),
         )
-        return scan(
-            root.path, RuleSet.compile(rules), avoid=(*self._own_output(), *self._own_places(), self.cache.folder)
-        ), findings
+
+    def _written(self, project: _Project, captured: Captured, output_dir: str) -> tuple[_Draft, WrittenPayload]:
+        """Write the payload; many arguments are walked only when writing them shows that it is needed."""
+        serializer = self._serializer()
+        target = self._target(self._payload_name())
+        writing = PayloadWriting.of(self.request, self.connection, project.root, serializer, target)
+        draft = self._draft(project, self._references(most=_WALKED_FIRST if writing.seeks else None))
+        failure = None
+        try:
+            return draft, writing.seek(self._call(draft, captured, output_dir))
+        except ReferenceMet:
+            draft = self._walked(project, draft)
+        except SerializationError as error:
+            # What is refused for where it lies is told first.
+            draft, failure = self._walked(project, draft), error
+        writing.refuse_captured(draft.references.function)
+        if failure is not None:
+            raise failure
+        return draft, writing.write(self._call(draft, captured, output_dir))
+
+    def _references(self, *, most: int | None) -> References:
+        return References.of(self.request, self.connection, self.store.url if self.store else None, most=most)
+
+    def _draft(self, project: _Project, references: References) -> _Draft:
+        scanned = self._scan(project, references)
+        plan = make_plan(
+            project.root,
+            self.request.surroundings,
+            excluded=scanned.excluded_counts,
+            extensions=project.extensions,
+            exclusions=scanned.exclusions,
+        )
+        return _Draft(references=references, scanned=scanned, plan=plan)
+
+    def _walked(self, project: _Project, draft: _Draft) -> _Draft:
+        if draft.references.walked:
+            return draft
+        references = self._references(most=None)
+        if references.local_paths == draft.references.local_paths:
+            return attrs.evolve(draft, references=references)
+        return self._draft(project, references)
+
+    def _scan(self, project: _Project, references: References) -> Scan:
+        root = project.root.path
+        rules = (*project.rules, *data_rules(root, references.local_paths), *project.ignored)
+        avoid = (*self._own_output(), *self._own_places(), self.cache.folder, HashCache.of_user().folder)
+        return scan(root, RuleSet.compile(rules), avoid=avoid)
 
     def _own_output(self) -> tuple[Path, ...]:
         """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
@@ -173,26 +233,19 @@ class _Preparation:
             return self.request.options.output_dir
         return f"{self.store.url}/outputs/{self.request.job_id}" if self.store is not None else ""
 
-    def _payload(
-        self, root: PackageRoot, plan: Plan, references: References, captured: Captured, output_dir: str
-    ) -> WrittenPayload:
-        own = {*_OURS, *(info.module.partition(".")[0] for info in self.connection.host.plugins())}
-        first_party = first_party_modules(root.path, self.request.surroundings, dict(sys.modules), own_packages=own)
-        refuse_captured(references.function, matches=references.matches, first_party=first_party)
-        env_vars = {**captured.values, **({names.ENV_OUTPUT_DIR: output_dir} if output_dir else {})}
-        call = Call(
+    def _call(self, draft: _Draft, captured: Captured, output_dir: str) -> Call:
+        references = draft.references
+        return Call(
             function=references.function,
             args=references.args,
             kwargs=references.kwargs,
-            env_vars=env_vars,
+            env_vars={**captured.values, **({names.ENV_OUTPUT_DIR: output_dir} if output_dir else {})},
             data_ref_ids=references.ids,
             volumes=tuple(reference.to_dict() for reference in references.volumes),
             working_dir=str(self.request.surroundings.cwd),
-            plan=plan,
+            plan=draft.plan,
             kinetic_version=__version__,
         )
-        target = self._target(self._payload_name())
-        return self._serializer().write(call, target, first_party=first_party, own_packages=own)
 
     def _serializer(self) -> Serializer:
         return self.connection.host.serializer(self.request.options.serialization)

@@ -14,7 +14,8 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunRequest
 from kinetic_core.packaging.callables import expand_partial
 from kinetic_core.plugin import Reference, ReferenceHandler, ReferenceType
-from kinetic_core.walk.replace import replace
+from kinetic_core.walk.extent import exceeds
+from kinetic_core.walk.replace import Replaced, replace
 
 _ID_BYTES = 8
 
@@ -22,6 +23,9 @@ _ID_BYTES = 8
 @attrs.frozen(kw_only=True)
 class References:
     """A call whose `Data` have been replaced, and all that is known of them."""
+
+    walked: bool
+    """Whether the arguments were looked through; else they may still hold what has to be replaced."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...] = attrs.field(repr=False)
@@ -35,13 +39,21 @@ class References:
     """Of the references in arguments."""
     local_paths: tuple[Path, ...]
     """What the archive leaves out."""
-    matches: Callable[[Any], bool] = attrs.field(repr=False)
-    """Tells whether an object is of a reference type."""
+    types: tuple[type, ...]
+    """The types whose objects travel as references."""
     findings: tuple[Finding, ...]
 
     @classmethod
-    def of(cls, request: RunRequest, connection: Connection, store_url: str | None) -> "References":
+    def of(
+        cls, request: RunRequest, connection: Connection, store_url: str | None, *, most: int | None = None
+    ) -> "References":
         """Replace every reference type's objects in the call, partial arguments included.
+
+        Args:
+            request: The call.
+            connection: For the reference types.
+            store_url: Where content will lie; `None` when nothing is to be submitted.
+            most: Walk only arguments that hold no more values than that; by default any.
 
         Raises:
             PackagingError: One lies where nothing can take its place; the message names the position.
@@ -49,12 +61,18 @@ class References:
         """
         maker = _Maker(connection, store_url)
         function, args, kwargs = expand_partial(request.function, request.args, request.kwargs)
-        replaced = replace(args, kwargs, matches=maker.matches, make=maker.in_arguments)
+        walked = most is None or not exceeds((*args, *kwargs.values()), most)
+        replaced = (
+            replace(args, kwargs, matches=maker.matches, make=maker.in_arguments)
+            if walked
+            else Replaced(args=args, kwargs=kwargs)
+        )
         volumes = tuple(
             dataclasses.replace(maker.reference(data), mount_path=mount)
             for mount, data in request.options.volumes.items()
         )
         return cls(
+            walked=walked,
             function=function,
             args=replaced.args,
             kwargs=replaced.kwargs,
@@ -63,7 +81,7 @@ class References:
             volumes=volumes,
             ids=tuple(reference.id for reference in maker.made),
             local_paths=maker.local_paths(),
-            matches=maker.matches,
+            types=maker.types,
             findings=(*maker.findings(), *(_became_plain(note) for note in replaced.notes)),
         )
 
@@ -76,13 +94,15 @@ class _Maker:
     _store_url: str | None
     made: list[Reference] = attrs.field(factory=list, init=False)
     data: dict[int, tuple[ReferenceHandler, Any]] = attrs.field(factory=dict, init=False)
+    types: tuple[type, ...] = attrs.field(init=False)
     _kinds: tuple[ReferenceType, ...] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._kinds = self._connection.host.reference_types()
+        self.types = tuple(kind.python_type for kind in self._kinds)
 
     def matches(self, value: Any) -> bool:
-        return self._kind_of(value) is not None
+        return isinstance(value, self.types)
 
     def in_arguments(self, value: Any) -> dict[str, Any]:
         reference = dataclasses.replace(self.reference(value), id=secrets.token_hex(_ID_BYTES))

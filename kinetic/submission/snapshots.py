@@ -19,7 +19,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.log import get_logger
-from kinetic.submission.privacy import cache_folder, is_own, make_private
+from kinetic.privacy import cache_folder, is_own, make_private
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.snapshot import Snapshot
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from kinetic.submission.privacy import cache_folder, make_private
+from kinetic.privacy import cache_folder, make_private
 from kinetic_core.plugin import Storage
 
 _LOCK: Final = "lock"

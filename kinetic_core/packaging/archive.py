@@ -10,23 +10,17 @@ from typing import Final
 import attrs
 
 from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.listing import DEVICE, INODE, STATUS, ArchiveEntries, Listed
 from kinetic_core.model.package import Artifact, Manifest
+from kinetic_core.model.trust import distrust_racy, marshalled
 from kinetic_core.packaging.alignment import align
-from kinetic_core.packaging.collector import collector_paused
 from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Packer
 from kinetic_core.packaging.scan import Scan
-from kinetic_core.packaging.snapshot import (
-    EarlierArchive,
-    Snapshot,
-    distrust_racy,
-    is_whole,
-    maker,
-    marshalled,
-)
+from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.writer import Writer
 from kinetic_core.packaging.zipformat import Moments

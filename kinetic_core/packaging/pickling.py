@@ -3,7 +3,6 @@
 import enum
 import functools
 import itertools
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -34,15 +33,14 @@ from kinetic_core.packaging.call import (
 from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.enummembers import own_attributes
+from kinetic_core.packaging.meeting import Meeting, ReferenceMet, meeting_with
 from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import class_body_values, module_reads, namespace_of
+from kinetic_core.packaging.sink import HashedFile, WriteError
 from kinetic_core.packaging.standin import standin_getattr
 from kinetic_core.packaging.weighing import Scale, heaviest_first
 from kinetic_core.wire import names, payload
-from kinetic_core.wire.digest import HashingWriter
 from kinetic_core.wire.fingerprint import fingerprint
-
-__all__ = ["CallPickler", "ReferenceMet", "WrittenPayload", "write_payload"]
 
 Reduction = tuple[Any, ...]
 
@@ -55,10 +53,6 @@ _SMALL_BYTES: Final = 1 << 19
 _STATE: Final = 2  # where a reduction holds its state
 
 
-class ReferenceMet(Exception):  # noqa: N818 - a signal, not an error: the caller walks the arguments and tries again
-    """The call holds an object that travels as a reference, somewhere."""
-
-
 def write_payload(
     call: Call,
     target: Path,
@@ -69,7 +63,8 @@ def write_payload(
 ) -> WrittenPayload:
     """Write the payload, whole or not at all, hashing it on the way.
 
-    Large buffers go from the object into the file; no second copy of them is made. Nothing of the process is
+    Large buffers go from the object into the file; no second copy of them is made, and a call that cannot travel
+    waits for no hash. Nothing of the process is
     registered or changed, so any number of threads may write at once.
 
     Args:
@@ -77,30 +72,30 @@ def write_payload(
         target: The file; its directory exists.
         first_party: Modules whose functions and classes travel by value.
         own_packages: Packages of this project, which the pod need not have.
-        references: Types whose instances stop the writing. Whether a call holds any costs nothing to learn
-            this way; only a call that does has to be walked.
+        references: Types whose instances stop the writing, of which `can_be_met` is true. Whether a call holds
+            any costs nothing to learn this way; only a call that does has to be walked.
 
     Raises:
         SerializationError: Something cannot travel; the message names it and the path to it.
         PackagingError: The file cannot be written.
-        ReferenceMet: The call holds an instance of `references`; nothing was written.
+        ReferenceMet: The call holds an instance of `references`, or may hide one; nothing was written.
     """
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            sink = _Sink(stream)
+        with HashedFile(descriptor) as sink:
             pickler = CallPickler(sink, first_party=first_party, own_packages=own_packages, references=references)
             _dump(pickler, call)
+            sha256 = sink.hexdigest()
         components = _weights(pickler.scale, Path(temporary), sink.size_bytes)
         Path(temporary).replace(target)
-    except (OSError, _WriteError) as error:
+    except (OSError, WriteError) as error:
         Path(temporary).unlink(missing_ok=True)
         raise PackagingError(f"the payload cannot be written to {target}: {error.__cause__ or error}") from error
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     return WrittenPayload(
-        artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sink.hexdigest()),
+        artifact=Artifact(path=target, size_bytes=sink.size_bytes, sha256=sha256),
         components=components,
         modules_by_value=pickler.modules_by_value(),
         distributions=pickler.distributions(),
@@ -110,7 +105,7 @@ def write_payload(
 def _dump(pickler: "CallPickler", call: Call) -> None:
     try:
         pickler.dump_call(call)
-    except (ReferenceMet, _WriteError):
+    except (ReferenceMet, WriteError):
         raise
     except Exception as error:
         raise explain(call, pickler.failure(error)) from error
@@ -121,20 +116,6 @@ def _weights(scale: Scale, path: Path, size_bytes: int) -> tuple[PayloadComponen
         return scale.components()
     exact = exact_weights(path.read_bytes(), scale.labels, payload.FUNC)
     return scale.components() if exact is None else heaviest_first(exact)
-
-
-class _WriteError(Exception):
-    """Writing failed, not an object."""
-
-
-class _Sink(HashingWriter):
-    """Tells its own failures from those of the objects that are being written."""
-
-    def write(self, data: bytes | bytearray | memoryview) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            raise _WriteError from error
 
 
 class _Reduced:
@@ -152,7 +133,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def __init__(
         self,
-        sink: HashingWriter,
+        sink: HashedFile,
         *,
         first_party: Mapping[str, ModuleType],
         own_packages: Collection[str] = (),
@@ -168,6 +149,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         self._references = references
         self._by_value: set[str] = set()
         self._referred: set[str] = set()
+        self._versions: dict[str, str] = {}
         self._globals: dict[str, _Reduced] = {}
         self._read: dict[str, dict[str, None]] = {}
         self._shipped: dict[str, set[str]] = {}
@@ -175,7 +157,7 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         # By id, as a metaclass may make its classes unhashable; the types are kept so that no id is reused.
         self._kinds: list[type] = []
         self._reducers: dict[int, Callable[[Any], Any] | None] = {}
-        chosen: tuple[tuple[object, Callable[[Any], Any]], ...] = (
+        chosen: tuple[tuple[type, Callable[[Any], Any]], ...] = (
             (_Reduced, lambda stand_in: stand_in.reduction),
             (FunctionType, self._reduce_function),
             (ModuleType, self._reduce_module),
@@ -184,11 +166,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
             (BuiltinFunctionType, self._reduce_builtin),
             (_LRU_CACHE, self._reduce_cached),
             (functools.cached_property, byname.cached_property),
-            (byname.ALIAS, self._reduce_alias),
+            *(((byname.ALIAS, self._reduce_alias),) if byname.ALIAS is not None else ()),
             *((kind, functools.partial(self._reduce_named, reduce)) for kind, reduce in byname.BY_NAME.items()),
         )
         for kind, reduce in chosen:
-            self._reducers[id(kind)] = reduce
+            self._reducers[id(kind)] = self._watched(kind, reduce)
 
     def dump_call(self, call: Call) -> None:
         """Write the payload of a call."""
@@ -200,6 +182,9 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def distributions(self) -> dict[str, str]:
         """Return the versions of the distributions that were referred to."""
+        return self._versions
+
+    def _look_up_versions(self) -> dict[str, str]:
         foreign = self._referred - {"cloudpickle", *self._own_packages}
         return distribution_versions(name for name in foreign if name not in self._first_party)
 
@@ -221,12 +206,14 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
 
     def _choose(self, kind: type) -> Callable[[Any], Any] | None:
         if issubclass(kind, type):
-            return self._reduce_class
-        if issubclass(kind, ModuleType):
-            return self._reduce_special_module
-        if issubclass(kind, self._references):
-            return _stop
-        return None
+            return self._watched(kind, self._reduce_class)
+        return self._watched(kind, self._reduce_special_module if issubclass(kind, ModuleType) else None)
+
+    def _watched(self, kind: type, reduce: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+        meeting = meeting_with(kind, self._references)
+        if meeting is Meeting.NEVER:
+            return reduce
+        return functools.partial(_meet, () if meeting is Meeting.ALWAYS else self._references, reduce)
 
     def _items(self, call: Call) -> Iterator[tuple[str, Any]]:
         ours: dict[str, Any] = {"cloudpickle": cloudpickle.__version__, "kinetic": call.kinetic_version}
@@ -238,10 +225,11 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         while pending := self._pending():
             yield payload.MODULE_UPDATES, pending
         yield payload.MODULES_BY_VALUE, list(self.modules_by_value())
-        if distributions := self.distributions():
+        self._versions = self._look_up_versions()
+        if self._versions:
             # Another string than the first key: written in full, not as a mark that points back.
             key = "".join(list(payload.CLIENT_FINGERPRINT))
-            yield key, fingerprint(**ours, distributions=distributions)
+            yield key, fingerprint(**ours, distributions=self._versions)
 
     def _reduce_function(self, function: FunctionType) -> Any:
         if self._is_first_party(function):
@@ -384,8 +372,10 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         return _Reduced(tuple, (_Reduced(itertools.islice, (listed, 1, None)),))
 
 
-def _stop(_: object) -> Any:
-    raise ReferenceMet
+def _meet(references: tuple[type, ...], reduce: Callable[[Any], Any] | None, value: Any) -> Any:
+    if not references or isinstance(value, references):
+        raise ReferenceMet
+    return NotImplemented if reduce is None else reduce(value)
 
 
 def _found_by_name(value: Any) -> bool:

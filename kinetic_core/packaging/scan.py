@@ -10,9 +10,9 @@ import attrs
 
 from kinetic_core.errors import PackagingError
 from kinetic_core.findings import Finding
+from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed
 from kinetic_core.model.package import Exclusion, SkippedEntry
-from kinetic_core.packaging.collector import collector_paused
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.treewalk import TreeWalk
 

@@ -2,7 +2,6 @@
 
 import marshal
 import os
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,19 +9,16 @@ from typing import Final
 
 import attrs
 
-from kinetic_core.model.listing import CTIME_NS, MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
+from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
 from kinetic_core.model.package import Artifact
+from kinetic_core.model.sealed import sealed, unsealed
+from kinetic_core.model.trust import distrust
 from kinetic_core.packaging.deflate import Codec
 from kinetic_core.packaging.packing import Packer, Piece, Run, is_long
 from kinetic_core.packaging.source import COPIED_BYTES
 from kinetic_core.packaging.zipformat import Member, Moments, local_time_mark, needs_wide_sizes
 
-RACY_NS: Final = 2 * 10**9
-"""What changed less than so long before a scan may change once more without a sign: no clock is finer everywhere."""
 _MAGIC: Final = b"kinetic snapshot 1\n"
-# Version 2 writes the same bytes for equal values; later ones count references.
-_MARSHAL: Final = 2
-_UNTRUSTED: Final = -1
 _SECOND: Final = 10**9
 
 
@@ -99,8 +95,7 @@ class Snapshot:
     def to_bytes(self) -> bytes:
         """Return all but the archive's path, under a checksum."""
         fields = (self.size_bytes, self.sha256, self.crc, self.made_by, self.plan, self.rows, self.places)
-        content = marshal.dumps(fields, _MARSHAL)
-        return b"".join((_MAGIC, zlib.crc32(content).to_bytes(4, "little"), content))
+        return sealed(_MAGIC, fields)
 
     @classmethod
     def from_bytes(cls, data: bytes, archive_of: Callable[[str], Path]) -> "Snapshot | None":
@@ -113,13 +108,10 @@ class Snapshot:
         >>> Snapshot.from_bytes(b"", Path) is None
         True
         """
-        start = len(_MAGIC) + 4
-        content = memoryview(data)[start:]
-        checksum = int.from_bytes(data[len(_MAGIC) : start], "little")
-        # The checksum of nothing is that of no bytes at all.
-        if not content or data[: len(_MAGIC)] != _MAGIC or zlib.crc32(content) != checksum:
+        fields = unsealed(_MAGIC, data)
+        if fields is None:
             return None
-        size_bytes, sha256, crc, made_by, plan, rows, places = marshal.loads(content)  # noqa: S302  checked above
+        size_bytes, sha256, crc, made_by, plan, rows, places = fields
         return cls(
             archive=archive_of(sha256),
             size_bytes=size_bytes,
@@ -140,32 +132,6 @@ def maker(codec: Codec) -> str:
     True
     """
     return f"{codec.name}; local time {local_time_mark():08x}"
-
-
-def marshalled(rows: tuple[Listed, ...]) -> bytes:
-    """Return rows as a snapshot keeps them."""
-    return marshal.dumps(rows, _MARSHAL)
-
-
-def distrust(row: Listed) -> Listed:
-    """Return a row that equals no row of any scan.
-
-    >>> distrust(("a", (), 5, 6))
-    ('a', (), 5, -1)
-    """
-    return row[NAME], row[STATUS], row[MTIME_NS], _UNTRUSTED
-
-
-def distrust_racy(rows: Iterable[Listed], started_ns: int) -> tuple[Listed, ...]:
-    """Return the rows, those distrusted that changed so late that the scan may not have seen the last change.
-
-    It is git's rule for its index, with a margin for file systems that count in whole seconds.
-
-    >>> distrust_racy([("a", (), 5, 6)], started_ns=7)
-    (('a', (), 5, -1),)
-    """
-    limit = started_ns - RACY_NS
-    return tuple(row if row[CTIME_NS] < limit and row[MTIME_NS] < limit else distrust(row) for row in rows)
 
 
 class EarlierArchive:

@@ -9,13 +9,14 @@ import attrs
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed
 from kinetic_core.model.package import SkippedEntry
+from kinetic_core.model.trust import distrust
 from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import END_OF_BLOCKS, Codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Run, Unread, batches, is_long
 from kinetic_core.packaging.printable import printable
 from kinetic_core.packaging.skips import skip
-from kinetic_core.packaging.snapshot import EarlierArchive, Places, distrust
+from kinetic_core.packaging.snapshot import EarlierArchive, Places
 from kinetic_core.packaging.source import CHUNK_BYTES, Source
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.zipformat import (

@@ -10,6 +10,7 @@ from kinetic_core.model.package import Artifact, Package
 from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.call import Call, WrittenPayload
+from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.plaincall import plain_payload
 from kinetic_core.plugin.backend import Backend, BackendDriver, Capability
 from kinetic_core.plugin.context import DriverContext, Logger
@@ -45,6 +46,7 @@ __all__ = [
     "PluginInfo",
     "Reference",
     "ReferenceHandler",
+    "ReferenceMet",
     "ReferenceType",
     "Result",
     "RunOptions",

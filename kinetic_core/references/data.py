@@ -4,15 +4,16 @@ import difflib
 import os
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import attrs
 
-from kinetic_core.errors import ConfigError, DataNotFoundError, UsageError
+from kinetic_core.errors import ConfigError, DataNotFoundError, PackagingError, UsageError
 from kinetic_core.findings import Finding, Severity
-from kinetic_core.references.hashing import Digest, digest_of
+from kinetic_core.references.hashing import Digest, Hashed, hash_path
 
 LARGE_BYTES: Final = 10 * 1024**3
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(://|::)")
@@ -71,6 +72,7 @@ class Data:
         if self._fuse and self._hugging_face is not None:
             raise ConfigError(f"Data({raw!r}, fuse=True): a data set from Hugging Face cannot be mounted; drop fuse")
         self._digest: Digest | None = None
+        self._hashed: Hashed | None = None
         self._lock = threading.Lock()
 
     @property
@@ -108,7 +110,7 @@ class Data:
     @property
     def size_bytes(self) -> int:
         """Size of the local content, in bytes, when its hash was taken."""
-        return self._snapshot().size_bytes
+        return self._taken().size_bytes
 
     def content_hash(self) -> str:
         """Return 64 hex digits of SHA-256 over kind, relative paths and contents of local data.
@@ -120,21 +122,45 @@ class Data:
             DataNotFoundError: It is gone.
             PackagingError: Something in it cannot be read.
         """
-        return self._snapshot().sha256
+        return self._taken().sha256
 
-    def _snapshot(self) -> Digest:
+    def hashed(self, hash_of: Callable[[Path], Hashed] = hash_path) -> Hashed:
+        """Return the content hash with what it was made of, file by file; taken once for each instance.
+
+        Args:
+            hash_of: Takes the absolute path; may know from an earlier time what did not change.
+
+        Raises:
+            ConfigError: The data is remote.
+            DataNotFoundError: It is gone.
+            PackagingError: Something in it cannot be read, or this is a copy of a `Data` whose content has changed.
+        """
         if self._is_remote:
             raise ConfigError(f"{self!r} is remote; only local data has a content hash")
         with self._lock:
-            if self._digest is None:
-                self._digest = digest_of(Path(_existing(self._path)))
+            return self._hash(hash_of)
+
+    def _taken(self) -> Digest:
+        if self._digest is not None:
             return self._digest
+        return self.hashed().digest
+
+    def _hash(self, hash_of: Callable[[Path], Hashed]) -> Hashed:
+        if self._hashed is None:
+            hashed = hash_of(Path(_existing(self._path)))
+            if self._digest not in {None, hashed.digest}:
+                raise PackagingError(
+                    f"{self!r} changed after its content was hashed: make a new Data once nobody writes to it"
+                )
+            self._hashed, self._digest = hashed, hashed.digest
+        return self._hashed
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "_lock"}
+        # Rows of a tree are of no use elsewhere.
+        return {key: value for key, value in vars(self).items() if key not in {"_lock", "_hashed"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _hashed=None, _lock=threading.Lock())
 
     def __repr__(self) -> str:
         options = [f"{name}=True" for name in ("fuse", "hf_trust_remote_code") if getattr(self, name)]

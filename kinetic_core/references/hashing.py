@@ -1,28 +1,35 @@
-"""Content hashes of files and directory trees, and the walk that says what belongs to one."""
+"""Content hashes of files and directory trees, in which no file that did not change is read again."""
 
 import hashlib
+import marshal
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from kinetic_core.errors import PackagingError
+from kinetic_core.model.collector import collector_paused
+from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
+from kinetic_core.model.sealed import sealed, unsealed
+from kinetic_core.model.trust import distrust_racy, marshalled
+from kinetic_core.references.tree import Tree, list_tree
 
 # Change it with the format of what is hashed: an old hash must never name new content.
 _FILE_MARKER: Final = b"kinetic data 1: file\0"
 _DIRECTORY_MARKER: Final = b"kinetic data 1: directory\0"
-
-
-@attrs.frozen(kw_only=True)
-class TreeEntry:
-    """A file, or a directory that holds nothing that counts."""
-
-    name: str
-    """`/`-separated, relative to the tree's root."""
-    path: Path
-    is_dir: bool
+_MAGIC: Final = b"kinetic hashes 1\n"
+_DIGEST_BYTES: Final = 32
+_NO_DIGEST: Final = bytes(_DIGEST_BYTES)
+_CHUNK_BYTES: Final = 1 << 18
+_LONG_BYTES: Final = 1 << 20
+"""Reading and hashing so much releases the interpreter's lock for long enough to pay for a thread."""
+# Without O_NONBLOCK, opening a FIFO that took a file's place would hang.
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @attrs.frozen(kw_only=True)
@@ -35,78 +42,156 @@ class Digest:
     file_count: int
 
 
-def tree_entries(root: Path) -> Iterator[TreeEntry]:
-    """Yield what belongs to a directory tree, sorted by the bytes of its names.
+@attrs.frozen(kw_only=True)
+class Hashed:
+    """A digest, and of what it was made: whoever asks for hashing keeps it, and hands it in the next time."""
 
-    Symbolic links to files count as the files; links to directories, broken links and special files do not count.
+    digest: Digest
+    is_dir: bool
+    rows: bytes = attrs.field(repr=False)
+    """The tree's rows, marshalled; those that may have changed since without a sign equal no row of any look."""
+    digests: bytes = attrs.field(repr=False)
+    """SHA-256 of each row's content, one after the other; zeros for directories."""
+
+    def listing(self) -> tuple[Listed, ...]:
+        """Return the rows."""
+        rows: tuple[Listed, ...] = marshal.loads(self.rows)  # noqa: S302  made here, or read back under a checksum
+        return rows
+
+    def by_row(self) -> dict[Listed, bytes]:
+        """Return the SHA-256 of each row's content."""
+        return dict(zip(self.listing(), _cut(self.digests), strict=True))
+
+    def to_bytes(self) -> bytes:
+        """Return all of it, under a checksum."""
+        return sealed(_MAGIC, (*attrs.astuple(self.digest), self.is_dir, self.rows, self.digests))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | memoryview) -> "Hashed | None":
+        """Read what `to_bytes` wrote; `None` when it is damaged or of another format.
+
+        >>> Hashed.from_bytes(b"") is None
+        True
+        """
+        fields = unsealed(_MAGIC, data)
+        if fields is None:
+            return None
+        sha256, size_bytes, file_count, is_dir, rows, digests = fields
+        digest = Digest(sha256=sha256, size_bytes=size_bytes, file_count=file_count)
+        return cls(digest=digest, is_dir=is_dir, rows=rows, digests=digests)
+
+
+def hash_path(path: Path) -> Hashed:
+    """Return the content hash of a file or directory, reading all of it.
+
+    Args:
+        path: Absolute.
 
     Raises:
-        PackagingError: A directory cannot be read.
+        PackagingError: Something cannot be read; the message names it.
     """
-    found: list[TreeEntry] = []
-    waiting = [("", root)]
-    while waiting:
-        name, directory = waiting.pop()
-        files, directories = _children(name, directory)
-        found.extend(files)
-        waiting.extend(directories)
-        if name and not files and not directories:
-            found.append(TreeEntry(name=name, path=directory, is_dir=True))
-    yield from sorted(found, key=lambda entry: os.fsencode(entry.name))
+    return hash_tree(list_tree(path))
 
 
-def digest_of(path: Path) -> Digest:
-    """Return the digest of a file or directory, reading files in chunks.
+@collector_paused()
+def hash_tree(tree: Tree, *, earlier: Hashed | None = None, threads: int = 1) -> Hashed:
+    """Return the content hash of a tree, reading what is not known from an earlier time, in chunks.
 
     It depends on kind, relative names and contents, not on where the path lies, on the order of directories on disk,
-    on times or on permissions. A file's own name counts, as a directory's relative names do.
+    on times or on permissions. A file's own name counts, as a directory's relative names do. It is the same whatever
+    was hashed earlier: a file counts as unchanged when size, times, inode, mode and owner are, and it was last written
+    well before it was looked at then.
+
+    Args:
+        tree: What to hash.
+        earlier: Of any tree, such as this one at an earlier time.
+        threads: For long files.
 
     Raises:
-        PackagingError: Something cannot be read.
+        PackagingError: Something cannot be read; the message names it.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = path.write_text("a")
+    >>> hash_tree(list_tree(path)).digest.size_bytes
+    1
     """
-    if not path.is_dir():
-        total = hashlib.sha256(_FILE_MARKER)
-        size = _add_file(total, path.name, path)
-        return Digest(sha256=total.hexdigest(), size_bytes=size, file_count=1)
-    total = hashlib.sha256(_DIRECTORY_MARKER)
-    size = count = 0
-    for entry in tree_entries(path):
-        if entry.is_dir:
-            total.update(b"D" + _framed(entry.name))
-        else:
-            size += _add_file(total, entry.name, entry.path)
-            count += 1
-    return Digest(sha256=total.hexdigest(), size_bytes=size, file_count=count)
+    if earlier is not None and earlier.is_dir == tree.is_dir and earlier.rows == marshalled(tree.rows):
+        return earlier
+    known = {} if earlier is None else earlier.by_row()
+    read = _read(tree, [row for row in tree.rows if row[STATUS] and row not in known], threads)
+    digests = [
+        _NO_DIGEST if not row[STATUS] else known[row] if row in known else read[row[NAME]][0] for row in tree.rows
+    ]
+    size_bytes = sum(read[row[NAME]][1] if row[NAME] in read else row[STATUS][SIZE] for row in tree.rows if row[STATUS])
+    total = hashlib.sha256(_DIRECTORY_MARKER if tree.is_dir else _FILE_MARKER)
+    total.update(b"".join(_framed(tree, digests)))
+    return Hashed(
+        digest=Digest(
+            sha256=total.hexdigest(), size_bytes=size_bytes, file_count=sum(1 for row in tree.rows if row[STATUS])
+        ),
+        is_dir=tree.is_dir,
+        rows=marshalled(distrust_racy(tree.rows, tree.started_ns)),
+        digests=b"".join(digests),
+    )
 
 
-def _children(name: str, directory: Path) -> tuple[list[TreeEntry], list[tuple[str, Path]]]:
-    files: list[TreeEntry] = []
-    directories: list[tuple[str, Path]] = []
-    prefix = f"{name}/" if name else ""
+def still_holds(path: Path, hashed: Hashed) -> bool:
+    """Tell whether a path holds what it held when it was hashed, when only what is in doubt is read once more.
+
+    Raises:
+        PackagingError: Something cannot be looked at any more; the message names it.
+    """
+    tree = list_tree(path)
+    then = hashed.by_row()
+    by_name = {row[NAME]: (row[STATUS][SIZE:], digest) for row, digest in then.items()}
+    if tree.is_dir != hashed.is_dir or [(row[NAME], row[STATUS][SIZE:]) for row in tree.rows] != [
+        (name, size) for name, (size, _) in by_name.items()
+    ]:
+        return False
+    doubtful = [row for row in tree.rows if row not in then]
+    read = _read(tree, doubtful, 1)
+    return all(read[row[NAME]][0] == by_name[row[NAME]][1] for row in doubtful)
+
+
+def _read(tree: Tree, rows: list[Listed], threads: int) -> Mapping[str, tuple[bytes, int]]:
+    """Return SHA-256 and size of files, by name."""
+    base = tree.base
+    long = [row[NAME] for row in rows if row[STATUS][SIZE] >= _LONG_BYTES] if threads > 1 else []
+    with ThreadPoolExecutor(max(1, threads), thread_name_prefix="kinetic-hash") as pool:
+        # Threads start with the first piece of work only.
+        running = [(name, pool.submit(partial(_hash_file, base + name))) for name in long]
+        apart = frozenset(long)
+        read = {row[NAME]: _hash_file(base + row[NAME]) for row in rows if row[NAME] not in apart}
+        read.update((name, future.result()) for name, future in running)
+    return read
+
+
+def _hash_file(path: str) -> tuple[bytes, int]:
+    total = hashlib.sha256()
+    size = 0
     try:
-        with os.scandir(directory) as scanned:
-            for item in scanned:
-                if item.is_dir(follow_symlinks=False):
-                    directories.append((prefix + item.name, Path(item.path)))
-                elif item.is_file():
-                    files.append(TreeEntry(name=prefix + item.name, path=Path(item.path), is_dir=False))
-    except OSError as error:
-        raise PackagingError(f"Data: the directory {directory} cannot be read: {error.strerror}") from error
-    return files, directories
-
-
-def _add_file(total: "hashlib._Hash", name: str, path: Path) -> int:
-    """Add name and content; the content by its own digest, so that no two trees give the same bytes."""
-    try:
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").digest()
-            size = stream.tell()
+        descriptor = os.open(path, _FLAGS)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(0, "it is no regular file any more")
+            while data := os.read(descriptor, _CHUNK_BYTES):
+                total.update(data)
+                size += len(data)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise PackagingError(f"Data: the file {path} cannot be read: {error.strerror}") from error
-    total.update(b"F" + _framed(name) + content)
-    return size
+    return total.digest(), size
 
 
-def _framed(name: str) -> bytes:
-    encoded = os.fsencode(name)
-    return len(encoded).to_bytes(8, "big") + encoded
+def _framed(tree: Tree, digests: list[bytes]) -> Iterator[bytes]:
+    """Yield names and contents; the content by its own digest, so that no two trees give the same bytes."""
+    for row, digest in zip(tree.rows, digests, strict=True):
+        name = os.fsencode(row[NAME])
+        framed = len(name).to_bytes(8, "big") + name
+        yield b"F" + framed + digest if row[STATUS] else b"D" + framed
+
+
+def _cut(digests: bytes) -> Iterator[bytes]:
+    return (digests[start : start + _DIGEST_BYTES] for start in range(0, len(digests), _DIGEST_BYTES))

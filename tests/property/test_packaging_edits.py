@@ -11,11 +11,12 @@ import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.ignorefile import read_ignore_file
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import Scan, scan
-from kinetic_core.packaging.snapshot import RACY_NS, Snapshot
+from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
 
 LONG = (1 << 20) + 17

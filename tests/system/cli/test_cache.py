@@ -8,6 +8,13 @@ import pytest
 from tests.system.cli.conftest import Cli
 
 JOB = "def f():\n    return 1\n"
+DATA_JOB = """
+import kinetic
+
+@kinetic.run(accelerator="cpu", backend="local", volumes={"/data": kinetic.Data("numbers")})
+def f():
+    return 1
+"""
 
 
 @pytest.fixture
@@ -29,8 +36,31 @@ def test_info_names_each_project_with_its_size(cli: Cli, packaged: Path, home: P
     assert found["folder"] in shown
 
 
+@pytest.fixture
+def hashed(cli: Cli, project: Path) -> Path:
+    """Return a folder of `Data` that was hashed."""
+    folder = project / "numbers"
+    folder.mkdir()
+    for number in range(20):
+        (folder / str(number)).write_text(str(number))
+    (project / "job.py").write_text(DATA_JOB)
+    (project / "pyproject.toml").touch()
+    assert cli("package", "job.py:f", "-o", "../out").returncode == 0
+    return folder
+
+
+def test_hashes_of_data_are_shown_and_removed_too(cli: Cli, hashed: Path) -> None:
+    found = json.loads(cli("cache", "info", "--json").stdout)
+    (data,) = found["data"]
+    assert data["path"] == str(hashed)
+    assert found["size_bytes"] == data["size_bytes"] + found["roots"][0]["size_bytes"]
+    assert str(hashed) in cli("cache", "info").stdout
+    assert json.loads(cli("cache", "clear", "--json").stdout) == {"removed": 2, "size_bytes": found["size_bytes"]}
+    assert "nothing is kept" in cli("cache", "info").stdout
+
+
 def test_clear_removes_it_and_says_how_much(cli: Cli, packaged: Path) -> None:
-    assert "1 root," in cli("cache", "clear").stdout
+    assert "1 root, and hashes of 0 Data, " in cli("cache", "clear").stdout
     assert "nothing is kept" in cli("cache", "info").stdout
     assert json.loads(cli("cache", "clear", "--json").stdout) == {"removed": 0, "size_bytes": 0}
 

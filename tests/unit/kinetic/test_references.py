@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from kinetic.references import DataHandler
 from kinetic_core.errors import PackagingError, StorageError
 from kinetic_core.plugin import DriverContext, StoredObject
+from kinetic_core.references import hashing
 from kinetic_core.references.data import Data
 from kinetic_fsspec.file import FileStorage
 from tests.fakes.recording_log import RecordingLog
@@ -237,6 +239,53 @@ def test_data_that_changed_since_it_was_hashed_never_counts_as_uploaded(
     with pytest.raises(PackagingError, match="changed after its content was hashed"):
         handler.stage(data, store)
     assert keys(store) == []
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Return more data than is hashed as fast as looked up."""
+    path = tmp_path / "many"
+    path.mkdir()
+    for number in range(50):
+        (path / f"{number}.bin").write_bytes(b"x" * number)
+    return path
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note each file that is opened for hashing."""
+    noted: list[str] = []
+    original = hashing._hash_file
+
+    def noting(path: str) -> Any:
+        noted.append(Path(path).name)
+        return original(path)
+
+    monkeypatch.setattr(hashing, "_hash_file", noting)
+    return noted
+
+
+def test_no_file_is_hashed_twice_between_hash_and_upload(
+    handler: DataHandler, store: CountingStorage, many: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinetic_core.model.trust.RACY_NS", -(10**12))
+    data = Data(many)
+    handler.reference(data, store_url=store.url)
+    assert handler.stage(data, store)
+    assert len(read) == 50
+    read.clear()
+    again = Data(many)
+    handler.reference(again, store_url=store.url)
+    assert not handler.stage(again, store)
+    assert handler.findings(again) == ()
+    assert read == []
+
+
+def test_what_was_just_written_is_hashed_once_more_after_its_upload(
+    handler: DataHandler, store: CountingStorage, many: Path, read: list[str]
+) -> None:
+    assert handler.stage(Data(many), store)
+    assert len(read) == 100
 
 
 def test_unstaging_removes_what_was_uploaded_and_nothing_else(

@@ -15,10 +15,10 @@ import pytest
 from kinetic.submission import context
 from kinetic.submission.context import pack_context
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
+from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import Scan, scan
-from kinetic_core.packaging.snapshot import RACY_NS
 from kinetic_core.wire.plan import Plan
 
 PLAN = Plan(package_root="/p")

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any, NewType
 
 from kinetic_core.model.request import Surroundings
-from kinetic_core.packaging.call import Call
+from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.modules import first_party_modules
-from kinetic_core.packaging.pickling import WrittenPayload, write_payload
+from kinetic_core.packaging.pickling import write_payload
 from kinetic_core.wire.plan import Plan
 
 READER = Path(__file__).with_name("payload_reader.py")

@@ -11,11 +11,12 @@ import attrs
 import pytest
 
 from kinetic_core.findings import Severity
+from kinetic_core.model.trust import RACY_NS, distrust_racy, marshalled
 from kinetic_core.packaging import archive
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.deflate import LIBRARIES, find_codec
 from kinetic_core.packaging.scan import Scan, scan
-from kinetic_core.packaging.snapshot import RACY_NS, Snapshot, distrust_racy, marshalled
+from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
 from tests.unit.kinetic_core.packaging.archives import NOISE, PLAN, TEXT
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow

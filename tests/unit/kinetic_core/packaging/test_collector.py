@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.packaging.collector import collector_paused
+from kinetic_core.model.collector import collector_paused
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import scan
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import attrs
 import pytest
 
+from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.layering import Layer, Limits, make_layer
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import scan
-from kinetic_core.packaging.snapshot import RACY_NS, Snapshot
+from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
 
 KIB = 1 << 10

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.packaging.pickling import ReferenceMet, write_payload
+from kinetic_core.packaging.meeting import ReferenceMet
+from kinetic_core.packaging.pickling import write_payload
 from kinetic_core.references.data import Data
 from kinetic_core.wire.reference import Reference
 from tests.unit.kinetic_core.packaging.projects import Project
@@ -216,7 +217,7 @@ def test_an_interrupt_leaves_nothing(project: Project) -> None:
 
 
 def test_a_disk_that_is_full_is_no_fault_of_an_argument(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fdopen", lambda descriptor, mode: FullDisk(descriptor))
+    monkeypatch.setattr("kinetic_core.packaging.sink.FileIO", FullDisk)
     with pytest.raises(PackagingError, match=r"cannot be written to .*No space left"):
         project.package(lambda x: x, bytes(1_000_000))
     assert list(project.payload.parent.iterdir()) == []
@@ -224,9 +225,6 @@ def test_a_disk_that_is_full_is_no_fault_of_an_argument(project: Project, monkey
 
 class FullDisk(io.FileIO):
     """A file on a device without space."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__(descriptor, "wb")
 
     def write(self, data: Any) -> int:
         raise OSError(28, "No space left on device")

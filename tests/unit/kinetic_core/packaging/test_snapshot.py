@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinetic_core.model.trust import RACY_NS, distrust, distrust_racy, marshalled
 from kinetic_core.packaging.scan import scan
-from kinetic_core.packaging.snapshot import RACY_NS, Snapshot, distrust, distrust_racy, marshalled
+from kinetic_core.packaging.snapshot import Snapshot
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
 if TYPE_CHECKING:

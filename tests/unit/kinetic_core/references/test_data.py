@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kinetic_core.errors import ConfigError, DataNotFoundError, UsageError
+from kinetic_core.errors import ConfigError, DataNotFoundError, PackagingError, UsageError
 from kinetic_core.references import data as data_module
 from kinetic_core.references.data import Data, HuggingFaceDataset, size_findings
-from kinetic_core.references.hashing import digest_of
+from kinetic_core.references.hashing import Hashed, hash_path
 
 
 def test_a_local_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,21 +129,20 @@ def test_the_hash_is_taken_once_for_each_instance(tmp_path: Path) -> None:
     assert Data(file).content_hash() != taken
 
 
-def test_threads_that_ask_at_once_have_it_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_that_ask_at_once_have_it_taken_once(tmp_path: Path) -> None:
     counted: list[Path] = []
     start = threading.Barrier(8)
 
-    def counting(path: Path) -> Any:
+    def counting(path: Path) -> Hashed:
         counted.append(path)
-        return digest_of(path)
+        return hash_path(path)
 
-    monkeypatch.setattr(data_module, "digest_of", counting)
     data = Data(tmp_path)
     hashes: list[str] = []
 
     def ask() -> None:
         start.wait()
-        hashes.append(data.content_hash())
+        hashes.append(data.hashed(counting).digest.sha256)
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -171,6 +170,23 @@ def test_a_data_can_be_pickled_and_copied_with_its_snapshot(tmp_path: Path) -> N
     (tmp_path / "new").write_text("x")
     for again in (pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
         assert (again.path, again.fuse, again.content_hash()) == (data.path, True, taken)
+        with pytest.raises(PackagingError, match="changed after its content was hashed"):
+            again.hashed()
+        (tmp_path / "new").unlink()
+        assert again.hashed() == data.hashed()
+        (tmp_path / "new").write_text("x")
+
+
+def test_rows_of_a_tree_do_not_travel(tmp_path: Path) -> None:
+    (tmp_path / "a-name-in-it").touch()
+    data = Data(tmp_path)
+    data.content_hash()
+    assert b"a-name-in-it" not in pickle.dumps(data)
+
+
+def test_remote_data_has_no_hash() -> None:
+    with pytest.raises(ConfigError, match="only local data has a content hash"):
+        Data("gs://bucket/x").hashed()
 
 
 def test_the_repr_says_what_to_write(tmp_path: Path) -> None:

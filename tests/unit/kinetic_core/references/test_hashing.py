@@ -1,18 +1,31 @@
+import contextlib
 import os
 import shutil
+import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
 from kinetic_core.errors import PackagingError
-from kinetic_core.references.hashing import digest_of, tree_entries
+from kinetic_core.model.listing import NAME, STATUS
+from kinetic_core.model.trust import RACY_NS
+from kinetic_core.references.hashing import Hashed, hash_path, hash_tree, still_holds
+from kinetic_core.references.tree import Tree, list_tree
+from tests.property.test_packaging_edits import let_time_pass
 
 
 def sha(path: Path) -> str:
     """Return the hash of a path."""
-    return digest_of(path).sha256
+    return hash_path(path).digest.sha256
+
+
+def names(path: Path) -> list[str]:
+    """Return what counts, in its order."""
+    return [row[NAME] for row in list_tree(path).rows]
 
 
 @pytest.fixture
@@ -100,8 +113,9 @@ def test_links_to_files_are_read_and_links_to_directories_are_not_followed(tree:
     (tree / "dir_link").symlink_to(tree / "a")
     (tree / "loop").symlink_to(tree)
     (tree / "broken").symlink_to("nowhere")
+    (tree / "itself").symlink_to("itself")
     os.mkfifo(tree / "fifo")
-    assert [entry.name for entry in tree_entries(tree)] == ["a/b/two.txt", "a/one.txt", "file_link", "z.txt"]
+    assert names(tree) == ["a/b/two.txt", "a/one.txt", "file_link", "z.txt"]
     before = sha(tree)
     (tmp_path / "outside.txt").write_text("changed")
     assert sha(tree) != before
@@ -110,7 +124,7 @@ def test_links_to_files_are_read_and_links_to_directories_are_not_followed(tree:
 def test_a_directory_whose_every_child_does_not_count_is_empty(tree: Path) -> None:
     (tree / "only_links").mkdir()
     (tree / "only_links/loop").symlink_to(tree)
-    assert [entry.name for entry in tree_entries(tree) if entry.is_dir] == ["only_links"]
+    assert [row[NAME] for row in list_tree(tree).rows if not row[STATUS]] == ["only_links"]
 
 
 def test_a_root_that_is_a_link_is_followed(tree: Path, tmp_path: Path) -> None:
@@ -119,17 +133,19 @@ def test_a_root_that_is_a_link_is_followed(tree: Path, tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_text_are_hashed_and_sorted_by_their_bytes(tmp_path: Path) -> None:
-    for name in (b"\xff", b"\xc3\xa9", b"a"):
+    found = [b"\xff", b"\xc3\xa9", b"a", b"\xef\xbc\xa1"]
+    for name in found:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("x")
-    assert [os.fsencode(entry.name) for entry in tree_entries(tmp_path)] == [b"a", b"\xc3\xa9", b"\xff"]
+    assert [os.fsencode(name) for name in names(tmp_path)] == sorted(found)
     assert len(sha(tmp_path)) == 64
 
 
 def test_size_and_number_of_files_are_counted(tree: Path) -> None:
     (tree / "empty").mkdir()
-    digest = digest_of(tree)
+    digest = hash_path(tree).digest
     assert (digest.size_bytes, digest.file_count) == (7, 3)
-    assert (digest_of(tree / "z.txt").size_bytes, digest_of(tree / "z.txt").file_count) == (1, 1)
+    digest = hash_path(tree / "z.txt").digest
+    assert (digest.size_bytes, digest.file_count) == (1, 1)
 
 
 def test_no_file_is_held_whole(tmp_path: Path) -> None:
@@ -138,7 +154,7 @@ def test_no_file_is_held_whole(tmp_path: Path) -> None:
         stream.truncate(64 * 1024**2)
     tracemalloc.start()
     try:
-        digest_of(large)
+        hash_path(large)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -150,10 +166,149 @@ def test_what_cannot_be_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatc
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", refuse)
+        patched.setattr(os, "fstat", refuse)
         with pytest.raises(PackagingError, match=r"the file .*two\.txt cannot be read: Permission denied"):
-            digest_of(tree)
+            hash_path(tree)
+    listed = list_tree(tree)
+    (tree / "z.txt").unlink()
+    os.mkfifo(tree / "z.txt")
+    with pytest.raises(PackagingError, match=r"z\.txt cannot be read: it is no regular file any more"):
+        hash_tree(listed)
+    with pytest.raises(PackagingError, match=r"absent cannot be looked at: No such file"):
+        hash_path(tree / "absent")
     with monkeypatch.context() as patched:
         patched.setattr(os, "scandir", refuse)
         with pytest.raises(PackagingError, match=r"the directory .*tree cannot be read: Permission denied"):
-            digest_of(tree)
+            hash_path(tree)
+
+
+# After an earlier time
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note each file whose content is read."""
+    noted: list[str] = []
+    original = os.open
+
+    def noting(path: str, flags: int, *rest: Any, **options: Any) -> int:
+        if not flags & os.O_DIRECTORY:
+            noted.append(Path(path).name)
+        return original(path, flags, *rest, **options)
+
+    monkeypatch.setattr(os, "open", noting)
+    return noted
+
+
+def settled(path: Path) -> Tree:
+    """List a tree as if all in it had been written long ago."""
+    tree = list_tree(path)
+    return attrs.evolve(tree, started_ns=tree.started_ns + 2 * RACY_NS)
+
+
+def test_what_did_not_change_is_not_read_again(tree: Path, opened: list[str]) -> None:
+    earlier = hash_tree(settled(tree))
+    assert sorted(opened) == ["one.txt", "two.txt", "z.txt"]
+    opened.clear()
+    assert hash_tree(list_tree(tree), earlier=earlier) is earlier
+    assert opened == []
+
+
+def test_only_what_changed_is_read_and_what_is_gone_is_forgotten(tree: Path, opened: list[str]) -> None:
+    earlier = hash_tree(settled(tree))
+    opened.clear()
+    (tree / "a/one.txt").write_text("another")
+    (tree / "new.txt").write_text("new")
+    (tree / "z.txt").unlink()
+    opened.clear()
+    now = hash_tree(list_tree(tree), earlier=earlier)
+    assert sorted(opened) == ["new.txt", "one.txt"]
+    assert now.digest == hash_path(tree).digest
+    assert now.digest.file_count == 3
+
+
+def test_what_was_written_just_before_it_was_hashed_is_read_once_more(tree: Path, opened: list[str]) -> None:
+    earlier = hash_path(tree)
+    opened.clear()
+    again = hash_tree(settled(tree), earlier=earlier)
+    assert sorted(opened) == ["one.txt", "two.txt", "z.txt"]
+    opened.clear()
+    assert hash_tree(list_tree(tree), earlier=again) is again
+    assert opened == []
+
+
+def test_a_file_and_a_directory_are_told_apart_whatever_was_hashed_earlier(tree: Path) -> None:
+    (tree / "a/only").mkdir()
+    (tree / "a/only/z.txt").write_text("z")
+    (tree / "a/only/z.txt").replace(tree / "a/only/same")
+    of_folder = hash_tree(settled(tree / "a/only"))
+    of_file = hash_tree(list_tree(tree / "a/only/same"), earlier=of_folder)
+    assert of_file.digest == hash_path(tree / "a/only/same").digest != of_folder.digest
+
+
+def test_long_files_are_hashed_by_threads_and_the_same(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}").write_bytes(os.urandom(1 << 20) if number else b"short")
+    started = set(threading.enumerate())
+    assert hash_tree(list_tree(tmp_path), threads=3).digest == hash_path(tmp_path).digest
+    assert set(threading.enumerate()) == started
+
+
+def test_an_index_that_is_damaged_or_of_another_version_is_not_used(tree: Path) -> None:
+    data = hash_tree(settled(tree)).to_bytes()
+    assert Hashed.from_bytes(data) is not None
+    for damaged in (b"", data[:-1], data[:40] + b"\0" + data[41:], data.replace(b"hashes 1", b"hashes 0")):
+        assert Hashed.from_bytes(damaged) is None
+
+
+# Between hashing and uploading
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: (root / "z.txt").write_text("y"),
+        lambda root: (root / "z.txt").write_text("longer"),
+        lambda root: (root / "z.txt").rename(root / "y.txt"),
+        lambda root: (root / "z.txt").unlink(),
+        lambda root: (root / "empty").mkdir(),
+        lambda root: (root.rename(root.with_name("away")), root.write_text("a file")),
+    ],
+)
+@pytest.mark.parametrize("look", [list_tree, settled])
+def test_what_does_not_hold_the_same_any_more_is_told(
+    tree: Path, change: Callable[[Path], object], look: Callable[[Path], Tree]
+) -> None:
+    hashed = hash_tree(look(tree))
+    assert still_holds(tree, hashed)
+    let_time_pass(tree.parent)
+    change(tree)
+    assert not still_holds(tree, hashed)
+
+
+def test_what_holds_the_same_is_not_read_again_but_where_its_times_say_nothing(tree: Path, opened: list[str]) -> None:
+    old, fresh = hash_tree(settled(tree)), hash_path(tree)
+    (tree / "z.txt").chmod(0o600)
+    opened.clear()
+    assert still_holds(tree, old)
+    assert opened == ["z.txt"]
+    opened.clear()
+    assert still_holds(tree, fresh)
+    assert sorted(opened) == ["one.txt", "two.txt", "z.txt"]
+
+
+def test_a_link_into_what_is_closed_is_an_error_not_a_gap(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        name = "link"
+
+        def is_dir(self, **_: bool) -> bool:
+            return False
+
+        def is_file(self, *, follow_symlinks: bool = True) -> bool:
+            if follow_symlinks:
+                raise PermissionError(13, "Permission denied")
+            return False
+
+    monkeypatch.setattr(os, "scandir", lambda _: contextlib.nullcontext([Closed()]))
+    with pytest.raises(PackagingError, match="cannot be read: Permission denied"):
+        list_tree(tree)
