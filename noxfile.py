@@ -22,9 +22,10 @@ LOCKS: dict[str, tuple[str, ...] | None] = {
     "docs": ("cli",),
     "imports": ("cli",),
     "lint": None,
-    "tests": ("cli", "gitignore", "testing"),
+    "node": None,
+    "tests": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
     "tools": None,
-    "types": ("cli", "gitignore", "testing"),
+    "types": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
     "wheel": ("cli",),
 }
 # What pip's configuration calls it, and the variable by which uv, which does not read that, can be told the same.

@@ -7,7 +7,8 @@ on its own.
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
@@ -36,9 +37,9 @@ class AzureBucket:
         self._container, _, folder = root.partition("/")
         self._folder = f"{folder}/" if folder else ""
 
-    def put(self, name: str, data: bytes, *, writer: str | None) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
-        run(self._system.loop, self._put(name, data, writer))
+        run(self._system.loop, self._put(name, data, writer=writer, only_new=only_new))
 
     def writer_of(self, name: str) -> str | None:
         """Return the label of an object."""
@@ -74,38 +75,33 @@ class AzureBucket:
         """Return the client of one blob."""
         return self._system.service_client.get_blob_client(self._container, self._folder + name)
 
-    async def _put(self, name: str, data: bytes, writer: str | None) -> None:
+    async def _put(self, name: str, data: bytes, *, writer: str | None, only_new: bool) -> None:
         digest = md5(data)
         async with self.client(name) as blob:
-            try:
-                stored = await blob.upload_blob(
-                    data,
-                    length=len(data),
-                    overwrite=writer is None,
-                    metadata=None if writer is None else {WRITER: writer},
-                    content_settings=_settings(digest),
-                    validate_content=True,
-                    **_ONE_TRY,
-                )
-            except ResourceExistsError as error:
-                raise TakenError(name) from error
-            except ResourceNotFoundError as error:
-                raise FileNotFoundError(str(error)) from error
+            with _told():
+                try:
+                    stored = await blob.upload_blob(
+                        data,
+                        length=len(data),
+                        overwrite=not only_new,
+                        metadata=None if writer is None else {WRITER: writer},
+                        content_settings=_settings(digest),
+                        validate_content=True,
+                        **_ONE_TRY,
+                    )
+                except ResourceExistsError as error:
+                    raise TakenError(name) from error
         compare(stored.get("content_md5"), digest)
 
     async def _properties(self, name: str) -> Any:
         async with self.client(name) as blob:
-            try:
+            with _told():
                 return await blob.get_blob_properties(**_ONE_TRY)
-            except ResourceNotFoundError as error:
-                raise FileNotFoundError(str(error)) from error
 
     async def _get(self, name: str, sink: Sink) -> None:
         async with self.client(name) as blob:
-            try:
+            with _told():
                 stream = await blob.download_blob(max_concurrency=1, **_ONE_TRY)
-            except ResourceNotFoundError as error:
-                raise FileNotFoundError(str(error)) from error
             if _is_folder(stream.properties):
                 raise FileNotFoundError(name)
             total, received = hashlib.md5(usedforsecurity=False), 0
@@ -124,10 +120,8 @@ class AzureBucket:
         async with self._system.service_client.get_container_client(self._container) as container:
             # Where folders are objects of their own, they are marked.
             pages = container.list_blobs(name_starts_with=prefix, include=["metadata"], **_ONE_TRY).by_page(mark or None)
-            try:
+            with _told():
                 found = [item async for item in await anext(pages)]
-            except ResourceNotFoundError as error:
-                raise FileNotFoundError(str(error)) from error
         objects = [
             StoredObject(
                 key=item.name.removeprefix(self._folder) + "/" * _is_folder(item),
@@ -140,10 +134,8 @@ class AzureBucket:
 
     async def _delete(self, name: str) -> None:
         async with self.client(name.rstrip("/")) as blob:
-            try:
+            with suppress(ResourceNotFoundError):
                 await blob.delete_blob(delete_snapshots="include", **_ONE_TRY)
-            except ResourceNotFoundError:
-                return
 
 
 class _Blocks:
@@ -166,10 +158,8 @@ class _Blocks:
     async def _send(self, number: int, data: bytes) -> str:
         name = base64.b64encode(f"{self._token}-{number:08}".encode("ascii")).decode("ascii")
         async with self._bucket.client(self._name) as blob:
-            try:
+            with _told():
                 stored = await blob.stage_block(name, data, length=len(data), validate_content=True, **_ONE_TRY)
-            except ResourceNotFoundError as error:
-                raise FileNotFoundError(str(error)) from error
         compare(stored.get("content_md5"), md5(data))
         return name
 
@@ -179,9 +169,22 @@ class _Blocks:
             try:
                 await blob.commit_block_list(blocks, content_settings=_settings(None), **_ONE_TRY)
             except HttpResponseError as error:
-                if error.error_code == "InvalidBlockList":
+                if getattr(error, "error_code", None) == "InvalidBlockList":
                     raise LostPartsError(self._name) from error
                 raise
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell an absence, and a body that was altered on its way, from other refusals."""
+    try:
+        yield
+    except ResourceNotFoundError as error:
+        raise FileNotFoundError(str(error)) from error
+    except HttpResponseError as error:
+        if "md5" in str(error).lower():
+            raise DamagedError(str(error)) from error
+        raise
 
 
 def compare(theirs: bytes | None, ours: bytes) -> None:

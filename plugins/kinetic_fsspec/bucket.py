@@ -58,16 +58,17 @@ class Bucket(Protocol):
     Foreign errors pass through; an absent name is a `FileNotFoundError`.
     """
 
-    def put(self, name: str, data: bytes, *, writer: str | None) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once.
 
         Args:
             name: Of the object.
             data: All of it.
-            writer: When given, only where nothing has that name, and labelled with this.
+            writer: What to label it with.
+            only_new: Whether to store it only where nothing has that name.
 
         Raises:
-            TakenError: Something has that name, and `writer` was given.
+            TakenError: Something has that name.
             DamagedError: The store received other bytes.
         """
 

@@ -43,9 +43,9 @@ class GcsBucket:
         self._bucket, _, folder = root.partition("/")
         self._folder = f"{folder}/" if folder else ""
 
-    def put(self, name: str, data: bytes, *, writer: str | None) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
-        self._put(name, data, writer)
+        self._put(name, data, writer=writer, only_new=only_new)
 
     def writer_of(self, name: str) -> str | None:
         """Return the label of an object."""
@@ -93,13 +93,13 @@ class GcsBucket:
         """Delete the objects; absence is no error."""
         run(self._system.loop, _all(self._delete(name) for name in names))
 
-    def _put(self, name: str, data: bytes, writer: str | None) -> dict[str, Any]:
+    def _put(
+        self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False
+    ) -> dict[str, Any]:
         """Send metadata and data in one request; the store compares the checksum before the object appears."""
         told: dict[str, Any] = {"name": self._folder + name, "crc32c": crc32c(data)}
-        only_new: dict[str, Any] = {}
         if writer is not None:
             told["metadata"] = {WRITER: writer}
-            only_new["ifGenerationMatch"] = 0
         boundary = os.urandom(16).hex()
         body = b"".join(
             (
@@ -118,7 +118,7 @@ class GcsBucket:
                 uploadType="multipart",
                 headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
                 data=BytesIO(body),
-                **only_new,
+                ifGenerationMatch=0 if only_new else None,
             )
         except FileExistsError as error:
             raise TakenError(name) from error
@@ -179,7 +179,7 @@ class _Composition:
     def send(self, number: int, data: bytes) -> dict[str, Any]:
         name = f"{self._folder}/{number}"
         self._sent.add(name)
-        return self._bucket._put(name, data, None)  # noqa: SLF001 - one of the two is useless without the other
+        return self._bucket._put(name, data)  # noqa: SLF001 - one of the two is useless without the other
 
     def finish(self, receipts: Sequence[Any]) -> None:
         level = 0

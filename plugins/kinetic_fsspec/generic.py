@@ -19,7 +19,7 @@ class FsspecBucket:
 
     >>> from fsspec.implementations.memory import MemoryFileSystem
     >>> bucket = FsspecBucket(MemoryFileSystem(global_store=False), "/store", threading.RLock(), atomic=True)
-    >>> bucket.put("a*", b"1", writer=None)
+    >>> bucket.put("a*", b"1")
     >>> bucket.holds("a*"), bucket.holds("ab")
     (True, False)
     """
@@ -38,15 +38,15 @@ class FsspecBucket:
         self._lock = lock
         self._atomic = atomic
 
-    def put(self, name: str, data: bytes, *, writer: str | None) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
         path = f"{self._root}/{name}"
         with self._lock:
-            if writer is not None and self._system.exists(path):
+            if only_new and self._system.exists(path):
                 raise TakenError(name)
             self._make_folder(path)
             if self._atomic:
-                self._pipe(path, data, only_new=writer is not None)
+                self._pipe(path, data, only_new=only_new)
                 return
             part = f"{path.rpartition('/')[0]}/{PART_PREFIX}{os.urandom(12).hex()}"
             try:
@@ -134,7 +134,7 @@ class _Whole:
         return data
 
     def finish(self, receipts: Sequence[Any]) -> None:
-        self._bucket.put(self._name, b"".join(receipts), writer=None)
+        self._bucket.put(self._name, b"".join(receipts))
 
     def discard(self) -> None: ...
 

@@ -11,7 +11,7 @@ import attrs
 from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
-from kinetic_fsspec.bucket import Bucket, Sink, TakenError
+from kinetic_fsspec.bucket import Bucket, DamagedError, Sink, TakenError
 from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import LocalSink, write_local
 from kinetic_fsspec.retries import Retries
@@ -58,12 +58,21 @@ class RemoteStorage:
         """Store the bytes unless the key exists; tell whether this call stored them."""
         name, where, writer = self._name(key), self.url_of(key), os.urandom(16).hex()
 
+        damaged = False
+
         def put(attempt: int) -> bool:
+            nonlocal damaged
             try:
-                self.bucket.put(name, data, writer=writer)
+                self.bucket.put(name, data, writer=writer, only_new=True)
+            except DamagedError:
+                damaged = True
+                raise
             except TakenError:
-                # By an earlier attempt of this very call, when only its answer was lost.
-                return attempt > 1 and self._is_ours(name, writer)
+                # By an earlier attempt of this very call, when only its answer was lost, or its bytes were altered.
+                if attempt == 1 or not self._is_ours(name, writer):
+                    return False
+                if damaged:
+                    self.bucket.put(name, data, writer=writer)
             return True
 
         return self.retries("write", where, put)
@@ -118,7 +127,7 @@ class RemoteStorage:
         return checked_key(key, self.url)
 
     def _put(self, data: bytes, name: str, where: str) -> None:
-        self.retries("write", where, lambda _: self.bucket.put(name, data, writer=None))
+        self.retries("write", where, lambda _: self.bucket.put(name, data))
 
     def _get(self, name: str, sink: Sink) -> None:
         sink.seek(0)

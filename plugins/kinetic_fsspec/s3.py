@@ -31,14 +31,16 @@ class S3Bucket:
         self._bucket, folder, _ = system.split_path(root)
         self._folder = f"{folder.rstrip('/')}/" if folder else ""
 
-    def put(self, name: str, data: bytes, *, writer: str | None) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
         digest = md5(data)
-        only_new = {} if writer is None else {"IfNoneMatch": "*", "Metadata": {WRITER: writer}}
+        told: dict[str, Any] = {} if writer is None else {"Metadata": {WRITER: writer}}
+        if only_new:
+            told["IfNoneMatch"] = "*"
         try:
-            stored = self._call("put_object", name, Body=data, ContentMD5=_base64(digest), **only_new)
+            stored = self._call("put_object", name, Body=data, ContentMD5=_base64(digest), **told)
         except ClientError as error:
-            if writer is not None and _status(error) == 412:  # noqa: PLR2004 - precondition failed
+            if only_new and _status(error) == 412:  # noqa: PLR2004 - precondition failed
                 raise TakenError(name) from error
             raise
         _compare(stored, digest)

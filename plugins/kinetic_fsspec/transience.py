@@ -32,6 +32,7 @@ _KINDS: Final = frozenset(
         "azure.core.exceptions.IncompleteReadError",
         "azure.core.exceptions.ServiceRequestError",
         "azure.core.exceptions.ServiceResponseError",
+        "botocore.exceptions.ConnectionError",
         "botocore.exceptions.FlexibleChecksumError",
         "botocore.exceptions.HTTPClientError",
         "botocore.exceptions.IncompleteReadError",

@@ -67,7 +67,7 @@ class Place:
 
     def open(self, url: str | None = None) -> Storage:
         """Open the store there, or another on the same server, afresh."""
-        options = None if self.proxy is None else CLOUDS[self.scheme].options(self.proxy.address)
+        options = None if self.proxy is None else CLOUDS[self.scheme].options_here(self.proxy.address)
         return open_store(url or self.url, self.home, options)
 
 

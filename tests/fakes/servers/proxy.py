@@ -72,7 +72,7 @@ class Proxy:
         match rule and rule.fault:
             case "status" if rule:
                 await request.read()
-                return web.Response(status=rule.status, headers=rule.headers, body=b"broken on purpose")
+                return web.Response(status=rule.status, headers=rule.headers, text="broken on purpose")
             case "reset":
                 return _reset(request)
             case "reset_mid_request":
