@@ -12,7 +12,8 @@ from kinetic_core.wire.names import ENV_MOUNT_ROOT
 from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
 from kinetic_runner.copying import copy_file, copy_tree
-from kinetic_runner.fetch import download, open_url
+from kinetic_runner.drivers import open_url
+from kinetic_runner.fetch import download
 from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
 from kinetic_runner.parallel import side_by_side

@@ -15,7 +15,8 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.storage.blob import BlobBlock, ContentSettings
 
 from kinetic_core.plugin import StoredObject
-from kinetic_fsspec.bucket import WRITER, DamagedError, LostPartsError, Sink, TakenError
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
 from kinetic_fsspec.checksums import md5
 from kinetic_fsspec.loops import CONNECTING_S, STALLED_S, run
 

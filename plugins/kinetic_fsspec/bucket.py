@@ -10,10 +10,6 @@ WRITER: Final = "kinetic_writer"
 """Name of the label that tells which call wrote an object; a name that every cloud takes."""
 
 
-class DamagedError(Exception):
-    """Bytes arrived other than they were sent."""
-
-
 class LostPartsError(KineticError):
     """Parts that were sent are gone: cleaned away, or another upload of the same object was quicker."""
 

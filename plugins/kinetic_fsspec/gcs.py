@@ -18,7 +18,8 @@ from gcsfs.retry import validate_response
 
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
-from kinetic_fsspec.bucket import WRITER, DamagedError, LostPartsError, Sink, TakenError
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
 from kinetic_fsspec.checksums import Crc32c, crc32c
 from kinetic_fsspec.loops import run
 

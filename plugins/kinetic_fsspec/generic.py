@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
-from kinetic_fsspec.bucket import DamagedError, Sink, TakenError
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import Sink, TakenError
 
 _CHUNK_BYTES: Final = 1 << 20
 

@@ -11,7 +11,8 @@ import attrs
 from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
-from kinetic_fsspec.bucket import Bucket, DamagedError, Sink, TakenError
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import Bucket, Sink, TakenError
 from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import LocalSink, write_local
 from kinetic_fsspec.retries import Retries

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import attrs
 
 from kinetic_core.plugin import Logger
+from kinetic_core.wire.transience import may_pass
 from kinetic_fsspec.failures import Masked, translated
-from kinetic_fsspec.transience import is_transient
+
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class Retries:
             return call(made)
 
         retrying = Retrying(
-            retry=retry_if_exception(is_transient),
+            retry=retry_if_exception(lambda error: may_pass(error) is True),
             stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.total_s),
             wait=lambda state: self._pause_s(state.attempt_number),
             before_sleep=lambda state: self._tell(operation, where, state),

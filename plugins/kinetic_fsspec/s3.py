@@ -8,7 +8,8 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from kinetic_core.plugin import StoredObject
-from kinetic_fsspec.bucket import WRITER, DamagedError, LostPartsError, Sink, TakenError
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
 from kinetic_fsspec.checksums import md5
 from kinetic_fsspec.loops import run
 

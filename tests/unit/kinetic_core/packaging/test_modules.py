@@ -10,6 +10,7 @@ import pytest
 
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.modules import first_party_modules, installed_directories
+from kinetic_core.packaging.reach import module_reads
 
 
 def module(name: str, file: object = None, **attributes: Any) -> ModuleType:
@@ -162,3 +163,19 @@ def test_a_lazy_module_is_not_loaded_by_being_looked_at(root: Path) -> None:
     spec.loader.exec_module(lazy)
     here = Surroundings(environ={}, home=root, cwd=root, sys_path=())
     assert list(first_party_modules(root, here, {"lazy": lazy}, own_packages=(), installed=())) == ["lazy"]
+
+
+class Pretender:
+    """Says of itself that it is a module, as what cffi makes does."""
+
+    @property
+    def __class__(self) -> type:
+        return ModuleType
+
+
+def test_what_only_says_that_it_is_a_module_is_none(root: Path) -> None:
+    pretender = Pretender()
+    assert isinstance(pretender, ModuleType)
+    assert first_party(root, pretender, module("m", str(root / "m.py"))) == ["m"]
+    exec("def f(): return lib.call", namespace := {"lib": pretender})
+    assert list(module_reads(namespace["f"], {})) == []

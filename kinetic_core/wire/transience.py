@@ -1,11 +1,10 @@
-"""Which failures may pass: told by HTTP status where there is one, else by kind."""
+"""Which failures of stores may pass, on either side: told by HTTP status where there is one, else by kind."""
 
 import errno
 from collections.abc import Iterator
 from typing import Any, Final
 
 from kinetic_core.errors import KineticError
-from kinetic_fsspec.bucket import DamagedError
 
 _STATUSES: Final = frozenset((408, 429))
 _SERVER_ERRORS: Final = range(500, 600)
@@ -45,13 +44,17 @@ _KINDS: Final = frozenset(
 _ERRNOS: Final = frozenset((errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EPIPE))
 
 
-def is_transient(error: BaseException) -> bool:
-    """Tell whether the same request may succeed later.
+class DamagedError(ConnectionError):
+    """Bytes arrived other than they were sent."""
 
-    >>> is_transient(TimeoutError()), is_transient(PermissionError())
-    (True, False)
+
+def may_pass(error: BaseException) -> bool | None:
+    """Tell whether the same request may succeed later; `None` where nothing is known of such an error.
+
+    >>> may_pass(TimeoutError()), may_pass(PermissionError()), may_pass(ValueError())
+    (True, False, None)
     """
-    if isinstance(error, KineticError | FileNotFoundError | PermissionError):
+    if isinstance(error, KineticError | FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
         return False
     for cause in _causes(error):
         code, status = _code(cause), _status(cause)
@@ -59,13 +62,11 @@ def is_transient(error: BaseException) -> bool:
             return True
         if status is not None:
             return status in _STATUSES or status in _SERVER_ERRORS
-        if isinstance(cause, ConnectionError | TimeoutError | DamagedError):
-            return True
-        if isinstance(cause, OSError) and cause.errno in _ERRNOS:
+        if isinstance(cause, ConnectionError | TimeoutError) or getattr(cause, "errno", None) in _ERRNOS:
             return True
         if any(f"{kind.__module__}.{kind.__qualname__}" in _KINDS for kind in type(cause).__mro__):
             return True
-    return False
+    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
