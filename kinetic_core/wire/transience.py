@@ -79,7 +79,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _status(error: Any) -> int | None:
     answer = getattr(error, "response", None)
     told = answer.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(answer, dict) else None
-    for value in (told, getattr(error, "status_code", None), getattr(error, "status", None), getattr(error, "code", None)):
+    for value in (
+        told,
+        getattr(error, "status_code", None),
+        getattr(error, "status", None),
+        getattr(error, "code", None),
+    ):
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None

@@ -120,7 +120,9 @@ class AzureBucket:
     async def _page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:
         async with self._system.service_client.get_container_client(self._container) as container:
             # Where folders are objects of their own, they are marked.
-            pages = container.list_blobs(name_starts_with=prefix, include=["metadata"], **_ONE_TRY).by_page(mark or None)
+            pages = container.list_blobs(name_starts_with=prefix, include=["metadata"], **_ONE_TRY).by_page(
+                mark or None
+            )
             with _told():
                 found = [item async for item in await anext(pages)]
         objects = [

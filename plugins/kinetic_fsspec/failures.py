@@ -91,7 +91,7 @@ def translated(
                 f"cannot {operation} {where}: there is no such bucket or folder; create it, or correct the store's URL"
             ) from error
         raise ObjectNotFoundError(f"cannot {operation} {where}: the store holds no such object") from error
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it is raised again, without a cause where that would show a secret
         raise _failure(operation, where, error, attempts(), masked) from _cause(error, masked)
 
 

@@ -94,9 +94,7 @@ class GcsBucket:
         """Delete the objects; absence is no error."""
         run(self._system.loop, _all(self._delete(name) for name in names))
 
-    def _put(
-        self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False
-    ) -> dict[str, Any]:
+    def _put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> dict[str, Any]:
         """Send metadata and data in one request; the store compares the checksum before the object appears."""
         told: dict[str, Any] = {"name": self._folder + name, "crc32c": crc32c(data)}
         if writer is not None:
@@ -151,7 +149,9 @@ class GcsBucket:
             async for chunk in reply.content.iter_chunked(_CHUNK_BYTES):
                 total.update(chunk)
                 sink.write(chunk)
-        sums = dict(one.strip().split("=", 1) for line in reply.headers.getall("x-goog-hash", ()) for one in line.split(","))
+        sums = dict(
+            one.strip().split("=", 1) for line in reply.headers.getall("x-goog-hash", ()) for one in line.split(",")
+        )
         # What was stored compressed is told by the checksum of the compressed bytes.
         if "Content-Encoding" not in reply.headers:
             _compare(sums.get("crc32c"), total.text())

@@ -19,7 +19,7 @@ class FsspecBucket:
     """A folder of an fsspec file system.
 
     >>> from fsspec.implementations.memory import MemoryFileSystem
-    >>> bucket = FsspecBucket(MemoryFileSystem(global_store=False), "/store", threading.RLock(), atomic=True)
+    >>> bucket = FsspecBucket(MemoryFileSystem(), "/of-a-docstring", threading.RLock(), atomic=True)
     >>> bucket.put("a*", b"1")
     >>> bucket.holds("a*"), bucket.holds("ab")
     (True, False)
@@ -39,7 +39,7 @@ class FsspecBucket:
         self._lock = lock
         self._atomic = atomic
 
-    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
+    def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:  # noqa: ARG002 - fsspec has no labels
         """Store the bytes at once."""
         path = f"{self._root}/{name}"
         with self._lock:
@@ -58,7 +58,7 @@ class FsspecBucket:
                     self._system.rm_file(part)
                 raise
 
-    def writer_of(self, name: str) -> str | None:
+    def writer_of(self, name: str) -> str | None:  # noqa: ARG002 - the same
         """Return nothing: fsspec has no labels."""
         return None
 
@@ -84,7 +84,7 @@ class FsspecBucket:
             except (FileNotFoundError, NotADirectoryError):
                 return False
 
-    def page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:
+    def page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:  # noqa: ARG002 - all in one page
         """Return all objects whose names start with the prefix."""
         top = f"{self._root}/{prefix}"
         with self._lock:
@@ -102,8 +102,14 @@ class FsspecBucket:
         """Delete the objects; absence is no error."""
         with self._lock:
             for name in names:
-                with suppress(FileNotFoundError, NotADirectoryError):
-                    self._system.rm_file(f"{self._root}/{name}")
+                path = f"{self._root}/{name}"
+                try:
+                    self._system.rm_file(path)
+                except IsADirectoryError:
+                    with suppress(OSError):  # what is in it was not ours to see
+                        self._system.rmdir(path)
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
 
     def _pipe(self, path: str, data: bytes, *, only_new: bool) -> None:
         try:
@@ -131,7 +137,7 @@ class _Whole:
         self._bucket = bucket
         self._name = name
 
-    def send(self, number: int, data: bytes) -> bytes:
+    def send(self, number: int, data: bytes) -> bytes:  # noqa: ARG002 - they come in order
         return data
 
     def finish(self, receipts: Sequence[Any]) -> None:

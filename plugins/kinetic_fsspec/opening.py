@@ -113,7 +113,7 @@ def _opened(
     masked = Masked.of(options)
     try:
         bucket = make(dict(options) | _OWN)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it is raised again, without a cause that may show a secret
         raise ConfigError(
             f"the store {_shown(url)} cannot be opened: {masked(f'{type(error).__name__}: {error}')};"
             f" its options are {', '.join(sorted(options)) or 'none'}, from fsspec's configuration, the profile and"

@@ -39,7 +39,7 @@ class RemoteStorage:
                 size_bytes = os.fstat(source.fileno()).st_size
                 data = source.read() if size_bytes <= WHOLE_BYTES else None
                 if data is None:
-                    upload_in_parts(self.bucket, self.retries, source, size_bytes, name, where)
+                    upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where)
         except KineticError:
             raise
         except OSError as error:
@@ -53,7 +53,7 @@ class RemoteStorage:
         if len(data) <= WHOLE_BYTES:
             self._put(data, name, where)
         else:
-            upload_in_parts(self.bucket, self.retries, BytesIO(data), len(data), name, where)
+            upload_in_parts(self.bucket, self.retries, BytesIO(data), size_bytes=len(data), name=name, where=where)
 
     def put_if_absent(self, data: bytes, key: str) -> bool:
         """Store the bytes unless the key exists; tell whether this call stored them."""

@@ -11,7 +11,6 @@ from kinetic_core.plugin import Logger
 from kinetic_core.wire.transience import may_pass
 from kinetic_fsspec.failures import Masked, translated
 
-
 T = TypeVar("T")
 
 
@@ -83,5 +82,3 @@ class Retries:
             attempt=state.attempt_number,
             error=self.masked(f"{type(error).__name__}: {error}"),
         )
-
-

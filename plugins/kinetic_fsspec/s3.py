@@ -1,4 +1,4 @@
-"""S3 and what speaks like it. The client and the credentials are s3fs's, the requests our own: one each, exact, checked."""
+"""S3 and what speaks like it. Client and credentials are s3fs's, the requests our own: one each, exact, checked."""
 
 import base64
 import re

@@ -19,7 +19,9 @@ _AT_ONCE: Final = 4
 _TRIES: Final = 3
 
 
-def upload_in_parts(bucket: Bucket, retries: Retries, source: BinaryIO, size_bytes: int, name: str, where: str) -> None:
+def upload_in_parts(
+    bucket: Bucket, retries: Retries, source: BinaryIO, *, size_bytes: int, name: str, where: str
+) -> None:
     """Store a file in parts; on failure nothing of it is left, as far as the store still answers.
 
     Args:

@@ -33,9 +33,7 @@ class Pod:
 
 
 @pytest.fixture(params=CLOUDY)
-def pod(
-    request: pytest.FixtureRequest, servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Pod:
+def pod(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pod:
     place = cloudy_place(request.param, servers, tmp_path)
     assert place.proxy is not None
     options = CLOUDS[place.scheme].options_here(place.proxy.address)

@@ -135,7 +135,9 @@ def test_a_refusal_is_told_at_once(bench: Bench, verb: Verb, status: int, tmp_pa
     assert not isinstance(refused.value, ObjectNotFoundError)
     assert bench.pauses == []
     # S3's own client looks for the bucket's region when a look-up is refused so.
-    assert bench.proxy.count(VERBS[verb]) <= 1 + (bench.scheme == "s3" and verb in {look_up, get_bytes, get_file, list_})
+    assert bench.proxy.count(VERBS[verb]) <= 1 + (
+        bench.scheme == "s3" and verb in {look_up, get_bytes, get_file, list_}
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=named)
@@ -143,7 +145,9 @@ def test_what_stays_broken_is_told_with_verb_object_and_attempts(bench: Bench, v
     bench.store.put_bytes(DATA, "job/there")
     bench.proxy.break_(Rule(fault="status", method=VERBS[verb], times=99))
     verb_name = VERB_NAMES.get(verb, "delete" if verb is delete else "read")
-    with pytest.raises(StorageError, match=rf"cannot {verb_name} {bench.store.url}/job.* \(after {ATTEMPTS} attempts\)"):
+    with pytest.raises(
+        StorageError, match=rf"cannot {verb_name} {bench.store.url}/job.* \(after {ATTEMPTS} attempts\)"
+    ):
         verb(bench.store, tmp_path)
     # The client's own tries do not multiply with ours.
     assert bench.proxy.count(VERBS[verb]) == ATTEMPTS
@@ -236,7 +240,9 @@ def test_small_operations_cost_one_request(bench: Bench) -> None:
         assert len(bench.proxy.seen) == 1, bench.proxy.seen
 
 
-def test_no_attempt_begins_after_the_time_is_up(servers: Servers, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_no_attempt_begins_after_the_time_is_up(
+    servers: Servers, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     bench = opened(cloudy_place("gs", servers, tmp_path), total_s=0.1, attempts=99)
     bench.proxy.break_(Rule(fault="status", times=99))
     with pytest.raises(StorageError, match="cannot write"):
@@ -266,7 +272,7 @@ def test_a_large_file_goes_in_parts_and_only_a_failed_part_goes_again(bench: Ben
 
 def test_a_large_file_that_fails_leaves_no_object_and_no_part(bench: Bench, tmp_path: Path) -> None:
     bench.proxy.break_(Rule(fault="status", status=403, method=WRITES, skip=3, times=1))
-    with pytest.raises(StorageError, match="cannot write .*job/large"):
+    with pytest.raises(StorageError, match=r"cannot write .*job/large"):
         bench.store.put_file(large_file(tmp_path), "job/large")
     assert bench.store.bucket.page("", "") == ([], "")
 
@@ -275,7 +281,11 @@ def test_parts_that_went_away_are_sent_again(bench: Bench, tmp_path: Path) -> No
     path = large_file(tmp_path)
     ends = {"gs": "compose", "s3": r"uploadId=", "abfs": "comp=blocklist"}[bench.scheme]
     method = "PUT" if bench.scheme == "abfs" else "POST"
-    gone = {"status": 400, "headers": {"x-ms-error-code": "InvalidBlockList"}} if bench.scheme == "abfs" else {"status": 404}
+    gone = (
+        {"status": 400, "headers": {"x-ms-error-code": "InvalidBlockList"}}
+        if bench.scheme == "abfs"
+        else {"status": 404}
+    )
     bench.proxy.break_(Rule(fault="status", method=method, path=ends, **gone))
     bench.store.put_file(path, "job/large")
     bench.store.get_file("job/large", tmp_path / "out")

@@ -60,9 +60,7 @@ class Proxy:
 
     def count(self, method: str, path: str = ".*") -> int:
         """Return how many requests were seen."""
-        return sum(
-            1 for one, there in self.seen if re.fullmatch(method, one) and re.search(path, there)
-        )
+        return sum(1 for one, there in self.seen if re.fullmatch(method, one) and re.search(path, there))
 
     async def handle(self, request: web.Request, session: ClientSession) -> web.StreamResponse:
         """Answer one request."""
@@ -83,7 +81,12 @@ class Proxy:
             body = _altered(body)
         headers = {k: v for k, v in request.headers.items() if k.lower() not in _HOP_BY_HOP}
         async with session.request(
-            request.method, f"{self.upstream}{path}", headers=headers, data=BytesIO(body) if body else None, allow_redirects=False, skip_auto_headers=("Content-Type", "User-Agent", "Accept-Encoding")
+            request.method,
+            f"{self.upstream}{path}",
+            headers=headers,
+            data=BytesIO(body) if body else None,
+            allow_redirects=False,
+            skip_auto_headers=("Content-Type", "User-Agent", "Accept-Encoding"),
         ) as reply:
             content = await reply.read()
             fields = [
@@ -150,12 +153,13 @@ def proxied(upstream: str) -> Iterator[Proxy]:
 
 
 async def _serve(proxy: Proxy, started: Callable[[], None], stop: asyncio.Event) -> None:
-    session = ClientSession(
-        auto_decompress=False, timeout=ClientTimeout(total=60), connector=TCPConnector(limit=0)
-    )
+    session = ClientSession(auto_decompress=False, timeout=ClientTimeout(total=60), connector=TCPConnector(limit=0))
 
     async def handler(request: web.Request) -> web.StreamResponse:
-        return await proxy.handle(request, session)
+        try:
+            return await proxy.handle(request, session)
+        except ConnectionError:  # the client has gone
+            return web.Response()
 
     application = web.Application(client_max_size=_LIMIT_BYTES)
     application.router.add_route("*", "/{rest:.*}", handler)

@@ -80,16 +80,16 @@ class Cloud:
     def _command(self, port: int) -> list[str]:
         match self.scheme:
             case "gs":
-                return [str(_fake_gcs()), *_words(f"-scheme http -backend memory -host 127.0.0.1 -port {port}")] + _words(
-                    f"-external-url http://127.0.0.1:{port} -public-host 127.0.0.1:{port} -log-level error"
-                )
+                words = f"-scheme http -backend memory -host 127.0.0.1 -port {port} -public-host 127.0.0.1:{port}"
+                more = f"-external-url http://127.0.0.1:{port} -log-level error"
+                return [str(_fake_gcs()), *words.split(), *more.split()]
             case "s3":
                 for name in ("moto", "flask", "flask_cors"):
                     _require(name, "pip install 'moto[s3]' flask flask-cors")
                 return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
             case _:
                 words = f"--blobHost 127.0.0.1 --blobPort {port} --inMemoryPersistence --skipApiVersionCheck --silent"
-                return [*_azurite(), *_words(words), "--disableTelemetry"]
+                return [*_azurite(), *words.split(), "--disableTelemetry"]
 
     def _ready(self) -> str:
         return {"gs": "/storage/v1/b?project=x", "s3": "/moto-api/"}.get(self.scheme, f"/{_ACCOUNT}?comp=list")
@@ -110,10 +110,6 @@ def _session() -> Any:
     from aiobotocore.session import AioSession
 
     return AioSession()
-
-
-def _words(text: str) -> list[str]:
-    return text.split()
 
 
 def _require(module: str, install: str) -> None:
