@@ -1,7 +1,7 @@
 """Stores behind an fsspec driver: keys, retries, and files of any size, over what one bucket can do."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -23,11 +23,15 @@ WHOLE_BYTES: Final = 2 * PART_BYTES
 _DELETED_AT_ONCE: Final = 1000
 
 
-@attrs.frozen(kw_only=True)
+def _without_slash(url: str) -> str:
+    return url.rstrip("/")
+
+
+@attrs.define(kw_only=True, eq=False)
 class RemoteStorage:
     """A store on a bucket."""
 
-    url: str = attrs.field(converter=lambda url: url.rstrip("/"))
+    url: str = attrs.field(converter=_without_slash)
     bucket: Bucket = attrs.field(repr=False)
     retries: Retries = attrs.field(repr=False)
 
@@ -115,10 +119,9 @@ class RemoteStorage:
         """
         folder = checked_key(prefix.removesuffix("/"), self.url)
         # What lies in a folder goes before the folder, where that is an object of its own.
-        names = [*(found.key for found in reversed(self._below(folder))), folder]
+        names = (*(found.key for found in reversed(self._below(folder))), folder)
         for start in range(0, len(names), _DELETED_AT_ONCE):
-            some = names[start : start + _DELETED_AT_ONCE]
-            self.retries("delete", self.url_of(folder), lambda _, some=some: self.bucket.delete(some))
+            self._delete(names[start : start + _DELETED_AT_ONCE], self.url_of(folder))
 
     def url_of(self, key: str) -> str:
         """Return the URL under which the object is fetched."""
@@ -141,12 +144,18 @@ class RemoteStorage:
         except FileNotFoundError:
             return False
 
-    def _below(self, folder: str) -> "list[StoredObject]":
-        prefix, where = f"{folder}/" if folder else "", f"{self.url}/{folder}"
-        found: list[StoredObject] = []
-        mark = ""
-        while True:
-            page, mark = self.retries("list", where, lambda _, mark=mark: self.bucket.page(prefix, mark))
+    def _below(self, folder: str) -> tuple[StoredObject, ...]:
+        found: MutableSequence[StoredObject] = []
+        mark: str | None = ""
+        while mark is not None:
+            page, mark = self._page(folder, mark)
             found.extend(page)
-            if not mark:
-                return sorted(found, key=lambda one: one.key)
+        return tuple(sorted(found, key=lambda one: one.key))
+
+    def _page(self, folder: str, mark: str) -> tuple[Sequence[StoredObject], str | None]:
+        prefix = f"{folder}/" if folder else ""
+        page, onwards = self.retries("list", f"{self.url}/{folder}", lambda _: self.bucket.page(prefix, mark))
+        return page, onwards or None
+
+    def _delete(self, names: tuple[str, ...], where: str) -> None:
+        self.retries("delete", where, lambda _: self.bucket.delete(names))

@@ -36,18 +36,19 @@ def upload_in_parts(
         StorageError: A part cannot be stored, or parts keep going away.
     """
     for _ in range(_TRIES):
-        upload = retries("write", where, lambda _: bucket.upload(name))
-        try:
-            receipts = _send_all(upload, retries, _parts(source, size_bytes), where)
-            retries("write", where, lambda _, upload=upload, receipts=receipts: upload.finish(receipts))
-        except LostPartsError:
-            continue
-        else:
+        with suppress(LostPartsError):
+            _upload(retries("write", where, lambda _: bucket.upload(name)), retries, _parts(source, size_bytes), where)
             return
-        finally:
-            with suppress(Exception):
-                upload.discard()
     raise StorageError(f"cannot write {where}: its parts went away {_TRIES} times before they were put together")
+
+
+def _upload(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str) -> None:
+    try:
+        receipts = _send_all(upload, retries, parts, where)
+        retries("write", where, lambda _: upload.finish(receipts))
+    finally:
+        with suppress(Exception):
+            upload.discard()
 
 
 def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:

@@ -104,7 +104,13 @@ VERBS: Final[dict[Verb, str]] = {
     list_: READS,
     delete: DELETES,
 }
-VERB_NAMES: Final = {put_bytes: "write", put_file: "write", put_if_absent: "write", look_up: "look up", list_: "list"}
+VERB_NAMES: Final[dict[Verb, str]] = {
+    put_bytes: "write",
+    put_file: "write",
+    put_if_absent: "write",
+    look_up: "look up",
+    list_: "list",
+}
 
 
 def named(value: object) -> str | None:

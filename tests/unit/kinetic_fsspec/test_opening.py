@@ -10,7 +10,11 @@ from kinetic_fsspec.failures import Masked
 from kinetic_fsspec.opening import open_any, open_azure, open_gcs, open_s3
 from tests.fakes.recording_log import RecordingLog
 
-ANONYMOUS = {"gs": {"token": "anon"}, "s3": {"anon": True}, "abfs": {"account_name": "a", "anon": True}}
+ANONYMOUS: dict[str, dict[str, Any]] = {
+    "gs": {"token": "anon"},
+    "s3": {"anon": True},
+    "abfs": {"account_name": "a", "anon": True},
+}
 
 
 def context(log: RecordingLog | None = None, **options: Any) -> DriverContext:
