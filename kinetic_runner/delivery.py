@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kinetic_runner.fetch import open_url
+from kinetic_runner.drivers import open_url, upload
 from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
 from kinetic_runner.retry import retried
@@ -55,5 +55,5 @@ class Destination:
             return
         assert self._remote is not None  # noqa: S101 - one of the two is set
         system, path = self._remote
-        system.put_file(os.fspath(part), path)
+        upload(system, part, path)
         part.unlink(missing_ok=True)

@@ -3,15 +3,16 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kinetic_core.wire.digest import HashingWriter, sha256_of_file
+from kinetic_runner.drivers import open_url
+from kinetic_runner.integrity import Md5
 from kinetic_runner.log import Log
 from kinetic_runner.retry import retried
 from kinetic_runner.uris import base_name, local_path
 
 _CHUNK_BYTES: Final = 16 << 20
-_EXTRAS: Final = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "abfs": "azure", "abfss": "azure", "az": "azure"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,34 +56,18 @@ def download(uri: str, target: Path) -> str:
     """Download one remote object in chunks and return its SHA-256; an unfinished file is removed.
 
     Raises:
-        OSError: As the driver says.
+        OSError: As the driver says; or other bytes came than the store says it holds.
         ImportError: No driver for that kind of URI is installed.
     """
     system, path = open_url(uri)
     try:
         with system.open(path, "rb") as source, target.open("wb") as sink:
-            writer = HashingWriter(sink)
+            writer, check = HashingWriter(sink), Md5(getattr(source, "details", None))
             while chunk := source.read(_CHUNK_BYTES):
                 writer.write(chunk)
+                check.update(chunk)
+            check.compare()
     except BaseException:
         target.unlink(missing_ok=True)
         raise
     return writer.hexdigest()
-
-
-def open_url(uri: str) -> tuple[Any, str]:
-    """Return the fsspec file system for a URI, and the path in it.
-
-    Raises:
-        ImportError: fsspec or the driver is not installed; says what to install.
-    """
-    scheme = uri.partition("://")[0]
-    try:
-        from fsspec.core import url_to_fs
-
-        system, path = url_to_fs(uri)
-    except ImportError as error:
-        extra = _EXTRAS.get(scheme)
-        hint = f"kinetic-run[{extra}]" if extra else "fsspec and its driver for it"
-        raise ImportError(f"{scheme}:// needs a driver that this image lacks ({error}): install {hint}") from error
-    return system, path

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.wire.reference import Reference
-from kinetic_runner.fetch import download, open_url
+from kinetic_runner.drivers import open_url
+from kinetic_runner.fetch import download
 from kinetic_runner.log import Log
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.retry import retried

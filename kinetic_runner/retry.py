@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from kinetic_core.wire.transience import may_pass
 from kinetic_runner.log import Log
 
 T = TypeVar("T")
 
 _DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0)
-_FINAL: Final = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 _FINAL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG))
-_FINAL_CODES: Final = frozenset((400, 401, 403, 404))
 
 
 def retried(what: str, call: Callable[[], T], *, log: Log, sleep: Callable[[float], None] = time.sleep) -> T:
@@ -45,16 +44,8 @@ def is_transient(error: Exception) -> bool:
     >>> is_transient(TimeoutError()), is_transient(FileNotFoundError())
     (True, False)
     """
-    status = _status(error)
-    if isinstance(error, _FINAL) or status in _FINAL_CODES or getattr(error, "errno", None) in _FINAL_ERRNOS:
-        return False
-    # Drivers raise more than OSError; an HTTP status tells that the network or the server is to blame.
-    return isinstance(error, OSError) or status is not None
-
-
-def _status(error: Exception) -> int | None:
-    for name in ("code", "status"):
-        value = getattr(error, name, None)
-        if isinstance(value, int):
-            return value
-    return None
+    known = may_pass(error)
+    if known is None:
+        # Of a disk, of a network file system: what the system reports may pass, unless it is of the lasting kind.
+        return isinstance(error, OSError) and error.errno is not None and error.errno not in _FINAL_ERRNOS
+    return known

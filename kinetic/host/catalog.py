@@ -24,6 +24,7 @@ T = TypeVar("T")
 Driver = TypeVar("Driver", BackendDriver, StorageDriver)
 
 DIALECT: Final = "ignore dialect"
+ANY_SCHEME: Final = "*"
 _LATER: Final = {"gke": "backend", "pathways": "backend", "konduktor": DIALECT}
 """Names that the documentation speaks of, and that come with a later release."""
 
@@ -146,8 +147,11 @@ class Catalog:
         return self._find(self.backends, name)
 
     def storage(self, scheme: str) -> Offer[StorageDriver]:
-        """Return the driver of a URL scheme; raises as `backend` does."""
-        offer = self._find(self.schemes, scheme)
+        """Return the driver of a URL scheme, else the one that offers to open any; raises as `backend` does."""
+        kind = self.schemes.kind
+        spoken_for = scheme in self.schemes.names() or any((kind, scheme) in one.names for one in self.withheld)
+        anyone = ANY_SCHEME in self.schemes.usable() and not spoken_for
+        offer = self._find(self.schemes, ANY_SCHEME if anyone else scheme)
         contest = self.stores.contest_of(offer.item.name)
         if contest is not None:
             raise PluginError(_sentence(contest))

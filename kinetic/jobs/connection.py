@@ -8,6 +8,7 @@ import attrs
 
 from kinetic.host import Host, load_host
 from kinetic.log import get_logger
+from kinetic.settings import storage_options
 from kinetic_core.errors import KineticError, PluginError
 from kinetic_core.model.request import Surroundings
 from kinetic_core.plugin import Backend, DriverContext, ReferenceHandler, ReferenceType, Storage
@@ -76,7 +77,10 @@ class Connection:
 
     def _context(self, name: str) -> DriverContext:
         return DriverContext(
-            log=get_logger(f"kinetic.driver.{name}"), environ=self.surroundings.environ, home=self.surroundings.home
+            log=get_logger(f"kinetic.driver.{name}"),
+            environ=self.surroundings.environ,
+            home=self.surroundings.home,
+            storage_options=storage_options(self.surroundings),
         )
 
     def _open(self, kind: str, name: str, make: Any) -> Any:

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Final
 
 from kinetic_core.model.request import Surroundings
-from kinetic_core.packaging.reach import namespace_of
+from kinetic_core.packaging.reach import is_module, namespace_of
 from kinetic_core.packaging.rules import ALWAYS_NAMES, DEFAULT_NAMES
 
 _INSTALLED_NAMES: Final = frozenset(("site-packages", "dist-packages"))
@@ -48,7 +48,7 @@ def first_party_modules(
     chosen = _Chooser(root, surroundings.cwd, installed_directories() if installed is None else installed)
     found: dict[str, ModuleType] = {}
     for name, module in sorted(modules.items()):
-        if name in _MAIN_NAMES or name.partition(".")[0] in own_packages or not isinstance(module, ModuleType):
+        if name in _MAIN_NAMES or name.partition(".")[0] in own_packages or not is_module(module):
             continue
         location = _location(module)
         if location is not None and chosen.covers(location):

@@ -4,7 +4,7 @@ import dis
 from collections.abc import Iterable, Iterator, Mapping
 from inspect import CO_OPTIMIZED
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 _VARIABLE_LOADS: Final = frozenset(
     (
@@ -48,6 +48,15 @@ def module_reads(function: FunctionType, first_party: Mapping[str, ModuleType]) 
             if not _is_among(value, first_party):
                 break
             module = value
+
+
+def is_module(value: object) -> TypeGuard[ModuleType]:
+    """Tell whether it is a module. Some objects say so of themselves and are none, such as the `lib` that cffi makes.
+
+    >>> is_module(dis), is_module("dis")
+    (True, False)
+    """
+    return issubclass(type(value), ModuleType)
 
 
 def namespace_of(module: ModuleType) -> dict[str, Any]:
@@ -131,7 +140,7 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _is_among(value: object, modules: Mapping[str, ModuleType]) -> bool:
-    return isinstance(value, ModuleType) and modules.get(namespace_of(value)["__name__"]) is value
+    return is_module(value) and modules.get(namespace_of(value)["__name__"]) is value
 
 
 def _chains(code: CodeType, names: frozenset[str]) -> Iterator[tuple[str, list[str]]]:

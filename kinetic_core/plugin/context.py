@@ -33,6 +33,9 @@ class DriverContext:
     """The client's environment when the driver was opened."""
     home: Path
     """The user's home directory."""
+    storage_options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, repr=False)
+    """What the user said to stores' fsspec drivers, by URL scheme; credentials may be among it. A backend hands it to
+    the pod as `FSSPEC_<SCHEME>` variables, never in an argument or an artifact."""
     collect: Callable[..., Mapping[str, Any]] = attrs.field(default=_nobody_answers, repr=False)
     """Calls a hook that the driver defined through `kinetic_add_hookspecs`, by its name and with its arguments;
     returns the answers that are not `None` by the plugin's name. The host puts it here."""

@@ -69,7 +69,7 @@ class StorageDriver:
 
     name: str = attrs.field(validator=is_text)
     schemes: tuple[str, ...] = attrs.field(converter=texts, validator=are_texts)
-    """URL schemes without `://`."""
+    """URL schemes without `://`; `*` for every scheme that no other driver names."""
     open: Callable[[str, DriverContext], Storage] = attrs.field(validator=attrs.validators.is_callable())
     """Takes the store's URL."""
     requires: tuple[str, ...] = attrs.field(default=(), converter=texts, validator=are_texts)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from kinetic_core.errors import StorageError
+from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_fsspec.folders import give_to_readers, make_folder
 
@@ -57,5 +57,35 @@ def write_local(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     try:
         move_part(write_part(path, write), path)
+    except KineticError:
+        raise
     except OSError as error:
         raise StorageError(f"cannot write the local file {path}: {error.strerror or error}") from error
+
+
+class LocalSink:
+    """A file of the user's that a download goes to: what it refuses is not the store's fault."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        """Take note of the open part file, and of the path that it will have."""
+        self._stream = stream
+        self._path = path
+
+    def write(self, data: bytes, /) -> None:
+        """Take all of the data.
+
+        Raises:
+            StorageError: The disk is full, or broken.
+        """
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            raise StorageError(f"cannot write the local file {self._path}: {error.strerror or error}") from error
+
+    def seek(self, offset: int, /) -> None:
+        """Go to a place."""
+        self._stream.seek(offset)
+
+    def truncate(self) -> None:
+        """Forget what lies behind it."""
+        self._stream.truncate()

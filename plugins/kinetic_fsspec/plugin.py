@@ -1,32 +1,35 @@
 """Drivers of the stores. Importing this module loads neither fsspec nor a cloud library."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kinetic_core.plugin import DriverContext, Storage, StorageDriver, hookimpl
 
 # One lock for the one file system that `memory://` is in a process: two stores on it may be open at once.
-_MEMORY_LOCK: Final = threading.Lock()
+_MEMORY_LOCK: Final = threading.RLock()
 
 
 @hookimpl
 def kinetic_storage_drivers() -> Sequence[StorageDriver]:
-    """Offer `file://`, `memory://` and, where their fsspec packages are installed, the object stores."""
+    """Offer `file://`, `memory://`, the clouds' object stores, and what else fsspec can open."""
     return (
         StorageDriver(name="file", schemes=("file",), open=_open_file),
         StorageDriver(name="memory", schemes=("memory",), open=_open_memory, requires=("fsspec",), process_local=True),
-        _object_store("gcs", ("gs", "gcs"), "gcsfs"),
-        _object_store("s3", ("s3", "s3a"), "s3fs"),
-        _object_store("azure", ("abfs", "abfss", "az"), "adlfs"),
+        _cloud("gcs", ("gs", "gcs"), "gcsfs", _open_gcs),
+        _cloud("s3", ("s3", "s3a"), "s3fs", _open_s3),
+        _cloud("azure", ("abfs", "abfss", "az"), "adlfs", _open_azure),
+        StorageDriver(name="fsspec", schemes=("*",), open=_open_any, requires=("fsspec",)),
     )
 
 
-def _object_store(extra: str, schemes: tuple[str, ...], package: str) -> StorageDriver:
+def _cloud(
+    extra: str, schemes: tuple[str, ...], package: str, open_store: Callable[[str, DriverContext], Storage]
+) -> StorageDriver:
     return StorageDriver(
         name=extra,
         schemes=schemes,
-        open=_open_object_store,
+        open=open_store,
         requires=("fsspec", package),
         install_hint=f"pip install 'kinetic-run[{extra}]'",
     )
@@ -41,22 +44,34 @@ def _open_file(url: str, context: DriverContext) -> Storage:
 def _open_memory(url: str, context: DriverContext) -> Storage:
     from fsspec.implementations.memory import MemoryFileSystem
 
-    from kinetic_fsspec.remote import FsspecStorage
+    from kinetic_fsspec.failures import Masked
+    from kinetic_fsspec.generic import FsspecBucket
+    from kinetic_fsspec.opening import remote
 
-    return FsspecStorage(MemoryFileSystem(), url, _MEMORY_LOCK)
+    system = MemoryFileSystem()
+    root = system._strip_protocol(url)  # noqa: SLF001 - fsspec offers no public name for it
+    return remote(url, FsspecBucket(system, root, _MEMORY_LOCK, atomic=True), context, None, Masked())
 
 
-def _open_object_store(url: str, context: DriverContext) -> Storage:
-    import fsspec
+def _open_gcs(url: str, context: DriverContext) -> Storage:
+    from kinetic_fsspec.opening import open_gcs
 
-    from kinetic_fsspec.remote import FsspecStorage
+    return open_gcs(url, context)
 
-    scheme = url.partition("://")[0]
-    context.log.warning(
-        "storage_unproven",
-        url=url,
-        remedy="use a file:// store; object stores work only as far as fsspec carries them, without retries",
-    )
-    # The listing cache hides what others write, and instances are shared with whoever else uses fsspec here.
-    filesystem = fsspec.filesystem(scheme, use_listings_cache=False, skip_instance_cache=True)
-    return FsspecStorage(filesystem, url, threading.Lock())
+
+def _open_s3(url: str, context: DriverContext) -> Storage:
+    from kinetic_fsspec.opening import open_s3
+
+    return open_s3(url, context)
+
+
+def _open_azure(url: str, context: DriverContext) -> Storage:
+    from kinetic_fsspec.opening import open_azure
+
+    return open_azure(url, context)
+
+
+def _open_any(url: str, context: DriverContext) -> Storage:
+    from kinetic_fsspec.opening import open_any
+
+    return open_any(url, context)

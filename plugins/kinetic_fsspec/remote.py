@@ -1,90 +1,115 @@
-"""Stores that fsspec opens: `memory://` now, object stores as their drivers are hardened."""
+"""Stores behind an fsspec driver: keys, retries, and files of any size, over what one bucket can do."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
+import os
+from collections.abc import Iterator, MutableSequence, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, Final
 
-from kinetic_core.errors import StorageError
+import attrs
+
+from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.plugin import StoredObject
-from kinetic_fsspec.failures import translated
+from kinetic_core.wire.names import PART_PREFIX
+from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bucket import Bucket, Sink, TakenError
 from kinetic_fsspec.keys import checked_key, checked_prefix
-from kinetic_fsspec.parts import write_local
+from kinetic_fsspec.parts import LocalSink, write_local
+from kinetic_fsspec.retries import Retries
+from kinetic_fsspec.uploads import PART_BYTES, upload_in_parts
+
+WHOLE_BYTES: Final = 2 * PART_BYTES
+"""What is not larger goes in one request."""
+_DELETED_AT_ONCE: Final = 1000
 
 
-class FsspecStorage:
-    """A store on an fsspec file system. One lock makes each operation atomic for the threads of this process.
+def _without_slash(url: str) -> str:
+    return url.rstrip("/")
 
-    >>> from fsspec.implementations.memory import MemoryFileSystem
-    >>> store = FsspecStorage(MemoryFileSystem(global_store=False), "memory://store", threading.Lock())
-    >>> store.put_bytes(b"1", "a*")
-    >>> store.exists("a*"), store.exists("ab")
-    (True, False)
-    """
 
-    def __init__(self, filesystem: Any, url: str, lock: threading.Lock) -> None:
-        """Open the store.
+@attrs.define(kw_only=True, eq=False)
+class RemoteStorage:
+    """A store on a bucket."""
 
-        Args:
-            filesystem: An fsspec file system, without a cache of listings.
-            url: Of the folder that holds all keys.
-            lock: Shared by all stores on the same file system.
-        """
-        self._filesystem = filesystem
-        self._lock = lock
-        self.url = url.rstrip("/")
-        self._root: str = filesystem._strip_protocol(self.url)  # noqa: SLF001 - fsspec offers no public name for it
+    url: str = attrs.field(converter=_without_slash)
+    bucket: Bucket = attrs.field(repr=False)
+    retries: Retries = attrs.field(repr=False)
 
     def put_file(self, path: Path, key: str) -> None:
         """Store the file's bytes under the key, replacing what is there."""
+        name, where = self._name(key), self.url_of(key)
         try:
-            data = path.read_bytes()
+            with path.open("rb") as source:
+                size_bytes = os.fstat(source.fileno()).st_size
+                data = source.read() if size_bytes <= WHOLE_BYTES else None
+                if data is None:
+                    upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where)
+        except KineticError:
+            raise
         except OSError as error:
             raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
-        self.put_bytes(data, key)
+        if data is not None:
+            self._put(data, name, where)
 
     def put_bytes(self, data: bytes, key: str) -> None:
         """Store the bytes under the key, replacing what is there."""
-        path = self._path(key)
-        with translated("write", self.url_of(key)), self._lock:
-            self._filesystem.pipe_file(path, data)
+        name, where = self._name(key), self.url_of(key)
+        if len(data) <= WHOLE_BYTES:
+            self._put(data, name, where)
+        else:
+            upload_in_parts(self.bucket, self.retries, BytesIO(data), size_bytes=len(data), name=name, where=where)
 
     def put_if_absent(self, data: bytes, key: str) -> bool:
         """Store the bytes unless the key exists; tell whether this call stored them."""
-        path = self._path(key)
-        with translated("write", self.url_of(key)), self._lock:
-            if self._isfile(path):
-                return False
-            with suppress(FileExistsError):
-                self._filesystem.pipe_file(path, data, mode="create")
-                return True
-        return False
+        name, where, writer = self._name(key), self.url_of(key), os.urandom(16).hex()
+
+        damaged = False
+
+        def put(attempt: int) -> bool:
+            nonlocal damaged
+            try:
+                self.bucket.put(name, data, writer=writer, only_new=True)
+            except DamagedError:
+                damaged = True
+                raise
+            except TakenError:
+                # By an earlier attempt of this very call, when only its answer was lost, or its bytes were altered.
+                if attempt == 1 or not self._is_ours(name, writer):
+                    return False
+                if damaged:
+                    self.bucket.put(name, data, writer=writer)
+            return True
+
+        return self.retries("write", where, put)
 
     def get_file(self, key: str, path: Path) -> None:
         """Write the object to the path, whole or not at all."""
-        data = self.get_bytes(key)
-        write_local(path, lambda part: part.write(data))
+        name, where = self._name(key), self.url_of(key)
+
+        def fetch(part: BinaryIO) -> None:
+            sink = LocalSink(part, path)
+            self.retries("read", where, lambda _: self._get(name, sink))
+
+        write_local(path, fetch)
 
     def get_bytes(self, key: str) -> bytes:
         """Return the object's bytes."""
-        path = self._path(key)
-        with translated("read", self.url_of(key)), self._lock:
-            data: bytes = self._filesystem.cat_file(path)
-            return data
+        name, sink = self._name(key), BytesIO()
+        self.retries("read", self.url_of(key), lambda _: self._get(name, sink))
+        return sink.getvalue()
 
     def exists(self, key: str) -> bool:
         """Tell whether an object has exactly this key."""
-        path = self._path(key)
-        with translated("look up", self.url_of(key)), self._lock:
-            return self._isfile(path)
+        name = self._name(key)
+        return self.retries("look up", self.url_of(key), lambda _: self.bucket.holds(name))
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects below the folder `prefix`, sorted by key."""
         folder = checked_prefix(prefix, self.url)
-        with translated("list", f"{self.url}/{folder}"), self._lock:
-            found = self._below(folder)
-        yield from found
+        for found in self._below(folder):
+            # Consoles mark empty folders so; and parts are what an upload has not finished.
+            if not found.key.endswith("/") and PART_PREFIX not in found.key:
+                yield found
 
     def delete_prefix(self, prefix: str) -> None:
         """Delete the object at this key and all below the folder of that name; absence is no error.
@@ -93,40 +118,44 @@ class FsspecStorage:
             StorageError: The prefix is empty: a store is never deleted as a whole.
         """
         folder = checked_key(prefix.removesuffix("/"), self.url)
-        with translated("delete", self.url_of(folder)), self._lock:
-            for key in [*(found.key for found in self._below(folder)), folder]:
-                with suppress(FileNotFoundError):
-                    self._filesystem.rm_file(f"{self._root}/{key}")
+        # What lies in a folder goes before the folder, where that is an object of its own.
+        names = (*(found.key for found in reversed(self._below(folder))), folder)
+        for start in range(0, len(names), _DELETED_AT_ONCE):
+            self._delete(names[start : start + _DELETED_AT_ONCE], self.url_of(folder))
 
     def url_of(self, key: str) -> str:
         """Return the URL under which the object is fetched."""
         return f"{self.url}/{key}"
 
-    def _path(self, key: str) -> str:
-        return f"{self._root}/{checked_key(key, self.url)}"
+    def _name(self, key: str) -> str:
+        return checked_key(key, self.url)
 
-    def _isfile(self, path: str) -> bool:
+    def _put(self, data: bytes, name: str, where: str) -> None:
+        self.retries("write", where, lambda _: self.bucket.put(name, data))
+
+    def _get(self, name: str, sink: Sink) -> None:
+        sink.seek(0)
+        sink.truncate()
+        self.bucket.get(name, sink)
+
+    def _is_ours(self, name: str, writer: str) -> bool:
         try:
-            return bool(self._filesystem.info(path)["type"] == "file")
+            return self.bucket.writer_of(name) == writer
         except FileNotFoundError:
             return False
 
     def _below(self, folder: str) -> tuple[StoredObject, ...]:
-        top = f"{self._root}/{folder}/" if folder else f"{self._root}/"
-        try:
-            found = self._filesystem.find(top.rstrip("/"), detail=True)
-        except FileNotFoundError:
-            return ()
-        return tuple(
-            StoredObject(key=name.removeprefix(f"{self._root}/"), size_bytes=info["size"], modified_s=_seconds(info))
-            for name, info in sorted(found.items())
-            if name.startswith(top)
-        )
+        found: MutableSequence[StoredObject] = []
+        mark: str | None = ""
+        while mark is not None:
+            page, mark = self._page(folder, mark)
+            found.extend(page)
+        return tuple(sorted(found, key=lambda one: one.key))
 
+    def _page(self, folder: str, mark: str) -> tuple[Sequence[StoredObject], str | None]:
+        prefix = f"{folder}/" if folder else ""
+        page, onwards = self.retries("list", f"{self.url}/{folder}", lambda _: self.bucket.page(prefix, mark))
+        return page, onwards or None
 
-def _seconds(info: dict[str, Any]) -> float:
-    for name in ("mtime", "created", "LastModified", "last_modified"):
-        value = info.get(name)
-        if isinstance(value, int | float):
-            return float(value)
-    return 0.0
+    def _delete(self, names: tuple[str, ...], where: str) -> None:
+        self.retries("delete", where, lambda _: self.bucket.delete(names))

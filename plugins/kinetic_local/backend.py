@@ -57,6 +57,7 @@ class LocalBackend:
             grace_s: How long a job that is told to end may take over it.
         """
         self._environ = dict(context.environ)
+        self._storage_options = context.storage_options
         self._log = context.log
         self._places = Places(home=context.home)
         self._grace_s = grace_s
@@ -190,7 +191,7 @@ class LocalBackend:
                 job_id=spec.job_id,
                 command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
                 default_signals=[int(number) for number in _DEFAULT_SIGNALS],
-                environ=runner_environ(spec, self._environ),
+                environ=runner_environ(spec, self._environ, self._storage_options),
                 folder=folder,
                 pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),

@@ -1,8 +1,9 @@
 """The runner's environment: made of a short list of what may pass, so that nothing of the client leaks in."""
 
 import fnmatch
+import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from kinetic_core.model.job import JobSpec
 from kinetic_core.wire import names
@@ -28,6 +29,24 @@ PASSING: Final = (
 """Names, and patterns of names, of the client's variables that a job sees without having captured them."""
 
 
+StorageOptions = Mapping[str, Mapping[str, Any]]
+_NONE: Final[StorageOptions] = {}
+_STORES: Final = {
+    ("gs", "gcs"): (
+        "CLOUDSDK_CONFIG",
+        "FSSPEC_*",
+        "GCSFS_*",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_CLOUD_PROJECT",
+        "NO_GCE_CHECK",
+        "STORAGE_EMULATOR_HOST",
+    ),
+    ("s3", "s3a"): ("AWS_*", "FSSPEC_*"),
+    ("abfs", "abfss", "az"): ("AZURE_*", "FSSPEC_*"),
+}
+"""Variables that a job sees only where its store is of that kind: the runner could not read it without."""
+
+
 def passing(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what of the client's environment passes through.
 
@@ -39,15 +58,32 @@ def passing(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def runner_environ(spec: JobSpec, environ: Mapping[str, str]) -> dict[str, str]:
+def store_access(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions) -> dict[str, str]:
+    """Return the variables by which drivers on the pod reach the stores that the client reaches.
+
+    Args:
+        spec: The job; what belongs to another kind of store than its own does not pass.
+        environ: The client's.
+        options: What the user said to drivers, by URL scheme.
+    """
+    scheme = spec.job_url.partition("://")[0]
+    patterns = next((found for schemes, found in _STORES.items() if scheme in schemes), ())
+    return {
+        name: value for name, value in environ.items() if any(fnmatch.fnmatchcase(name, one) for one in patterns)
+    } | {f"FSSPEC_{scheme.upper()}": json.dumps(said) for scheme, said in options.items()}
+
+
+def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions = _NONE) -> dict[str, str]:
     """Return the runner's environment; captured variables are not in it, they travel in the payload.
 
     Args:
         spec: The job, with its secrets.
         environ: The client's.
+        options: What the user said to stores' drivers, by URL scheme.
     """
     return (
         passing(environ)
+        | store_access(spec, environ, options)
         | dict(spec.secrets)
         | {
             "PYTHONUNBUFFERED": "1",

@@ -3,7 +3,6 @@
 import multiprocessing
 import stat
 import threading
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from kinetic_core.errors import ObjectNotFoundError, StorageError
-from kinetic_core.plugin import DriverContext, Storage, StorageDriver
-from kinetic_fsspec.plugin import kinetic_storage_drivers
-from tests.fakes.recording_log import RecordingLog
+from kinetic_core.plugin import Storage
+from tests.contract.conftest import Place
+from tests.contract.stores import open_store
 
-STORES = ("file", "memory")
 ODD_KEYS = (
     "plain",
     "with space",
@@ -32,26 +30,17 @@ ODD_KEYS = (
     "new\nline",
     "deep/er/and/deeper",
 )
-
-
-def driver(scheme: str) -> StorageDriver:
-    (found,) = (driver for driver in kinetic_storage_drivers() if scheme in driver.schemes)
-    return found
-
-
-def open_store(url: str, home: Path) -> Storage:
-    scheme = url.partition("://")[0]
-    return driver(scheme).open(url, DriverContext(log=RecordingLog(), environ={}, home=home))
-
-
-@pytest.fixture(params=STORES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"file://{tmp_path}/store" if request.param == "file" else f"memory://{uuid.uuid4().hex}"
+_UNNAMEABLE = {
+    ("s3", "new\nline"): "moto finds no bucket for such a name",
+    ("gs", "new\nline"): "Cloud Storage takes no line ends in names",
+    ("abfs", "new\nline"): "azurite finds no blob of such a name",
+    ("abfs", "back\\slash"): "azurite lists a slash instead",
+}
 
 
 @pytest.fixture
-def store(url: str, tmp_path: Path) -> Storage:
-    return open_store(url, tmp_path)
+def store(place: Place) -> Storage:
+    return place.open()
 
 
 @pytest.fixture
@@ -102,6 +91,8 @@ def test_reading_a_file_replaces_what_is_at_the_path(store: Storage, local: Path
 
 @pytest.mark.parametrize("key", ODD_KEYS)
 def test_no_character_of_a_key_is_a_pattern(store: Storage, key: str) -> None:
+    if (reason := _UNNAMEABLE.get((store.url.partition(":")[0], key))) is not None:
+        pytest.xfail(reason)
     store.put_bytes(b"bystander", "bystander")
     store.put_bytes(b"ab", "ab")
     store.put_bytes(b"odd", f"folder/{key}")
@@ -268,8 +259,8 @@ def test_a_listing_tells_when_objects_changed(store: Storage) -> None:
     assert found.modified_s > 1_600_000_000
 
 
-def test_what_another_opening_of_the_store_writes_is_seen_at_once(url: str, tmp_path: Path) -> None:
-    ours, theirs = open_store(url, tmp_path), open_store(url, tmp_path)
+def test_what_another_opening_of_the_store_writes_is_seen_at_once(place: Place) -> None:
+    ours, theirs = place.open(), place.open()
     assert not ours.exists("result.pkl")
     assert keys(ours) == []
     theirs.put_bytes(b"1", "result.pkl")
@@ -319,10 +310,10 @@ def test_a_directory_put_twice_is_one_tree(store: Storage, local: Path) -> None:
     assert keys(store) == ["cache/hash/a", "cache/hash/sub/b"]
 
 
-def test_urls_have_no_trailing_slash(url: str, tmp_path: Path) -> None:
-    store = open_store(f"{url}/", tmp_path)
-    assert store.url == url
-    assert store.url_of("job/result.pkl") == f"{url}/job/result.pkl"
+def test_urls_have_no_trailing_slash(place: Place) -> None:
+    store = place.open(f"{place.url}/")
+    assert store.url == place.url
+    assert store.url_of("job/result.pkl") == f"{place.url}/job/result.pkl"
 
 
 def test_what_is_fetched_is_private(store: Storage, local: Path) -> None:

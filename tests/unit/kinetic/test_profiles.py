@@ -164,3 +164,19 @@ def test_any_profile_survives_json(said: dict[str, Any]) -> None:
     made = Profile(**said)
 
     assert Profile.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+def test_options_of_stores_are_kept_and_never_shown(path: Path) -> None:
+    profile = Profile(storage="s3://b", storage_options={"s3": {"secret": "hush"}})
+    Profiles(path=path).with_profile("work", profile).save()
+    assert load_profiles(path).get("work") == profile
+    assert "hush" not in repr(profile)
+    assert "storage_options" not in profile.values()
+
+
+def test_options_of_stores_that_are_no_object_of_objects_damage_the_file(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"profiles": {"work": {"storage_options": {"secret": "hush"}}}}')
+    with pytest.raises(ConfigError, match="storage_options must be a JSON object") as refused:
+        load_profiles(path)
+    assert "hush" not in str(refused.value)

@@ -230,3 +230,21 @@ def test_a_cache_mode_that_means_nothing_is_told_with_the_ones_that_do(value: st
     assert mode == "on"
     assert repr(value) in finding.message
     assert "on, off, verify" in finding.remedy
+
+
+def test_options_of_stores_are_the_profiles_and_the_variables_over_them(tmp_path: Path) -> None:
+    write_profiles(tmp_path, storage_options={"s3": {"key": "theirs", "anon": False}, "gs": {"project": "p"}})
+    said = make_surroundings(tmp_path, {"KINETIC_STORAGE_OPTIONS": '{"s3": {"key": "ours"}, "abfs": {}}'})
+    assert settings.storage_options(said) == {
+        "s3": {"key": "ours", "anon": False},
+        "gs": {"project": "p"},
+        "abfs": {},
+    }
+    assert settings.storage_options(make_surroundings(tmp_path / "elsewhere")) == {}
+
+
+@pytest.mark.parametrize("text", ["{hush", '{"key": "hush"}', '["hush"]'])
+def test_options_that_are_no_object_of_objects_are_refused_and_not_shown(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match="KINETIC_STORAGE_OPTIONS must be a JSON object with an object") as refused:
+        settings.storage_options(make_surroundings(tmp_path, {"KINETIC_STORAGE_OPTIONS": text}))
+    assert "hush" not in str(refused.value)

@@ -61,16 +61,6 @@ def test_the_home_of_a_store_is_the_contexts(tmp_path: Path) -> None:
     assert store.url == f"file://{tmp_path}/store"
 
 
-def test_an_object_store_is_opened_with_a_word_of_warning(tmp_path: Path) -> None:
-    pytest.importorskip("fsspec")
-    log = RecordingLog()
-    # `memory` stands in for an object store: what counts is the way through fsspec.
-    store = driver("gs").open("memory://bucket-of-nobody", DriverContext(log=log, environ={}, home=tmp_path))
-    store.put_bytes(b"1", "key")
-    assert store.get_bytes("key") == b"1"
-    assert log.events("warning") == ["storage_unproven"]
-
-
 @pytest.mark.parametrize("url", ["memory://one", "file://~/one"])
 def test_every_driver_gives_a_store_without_trailing_slash(url: str, tmp_path: Path) -> None:
     scheme = url.partition("://")[0]

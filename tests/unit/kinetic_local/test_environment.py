@@ -1,7 +1,9 @@
+import attrs
+
 from kinetic_core.model.job import JobSpec, StagedArtifact
 from kinetic_core.model.request import RunOptions
 from kinetic_local.command import runner_command
-from kinetic_local.environment import passing, runner_environ
+from kinetic_local.environment import passing, runner_environ, store_access
 
 
 def spec(**secrets: str) -> JobSpec:
@@ -71,3 +73,14 @@ def test_the_command_line_holds_addresses_and_hashes_only() -> None:
     assert options["--result"] == "file:///store/result.pkl"
     assert options["--allowed-serialization"] == "json,pickle"
     assert command[-1] == "--no-working-dir-link"
+
+
+def test_a_job_is_told_how_its_store_is_reached_and_nothing_of_other_stores() -> None:
+    environ = {"AWS_SECRET_ACCESS_KEY": "a", "AZURE_CLIENT_SECRET": "b", "FSSPEC_S3": "{}", "PATH": "/bin"}
+    options = {"s3": {"endpoint_url": "https://s3.example.org"}}
+    on_s3 = attrs.evolve(spec(), job_url="s3://bucket/job")
+    assert store_access(on_s3, environ, options) == {
+        "AWS_SECRET_ACCESS_KEY": "a",
+        "FSSPEC_S3": '{"endpoint_url": "https://s3.example.org"}',
+    }
+    assert store_access(spec(), environ, {}) == {}

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import pytest
 
-from kinetic_runner.fetch import download, fetch, open_url
+from kinetic_runner.drivers import open_url
+from kinetic_runner.fetch import download, fetch
 from kinetic_runner.resolve import DataPlaces, Resolver
 from kinetic_runner.runner import run
 from tests.system.runner.artifacts import Bench

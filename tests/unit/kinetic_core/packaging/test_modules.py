@@ -10,6 +10,7 @@ import pytest
 
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.modules import first_party_modules, installed_directories
+from kinetic_core.packaging.reach import module_reads
 
 
 def module(name: str, file: object = None, **attributes: Any) -> ModuleType:
@@ -162,3 +163,19 @@ def test_a_lazy_module_is_not_loaded_by_being_looked_at(root: Path) -> None:
     spec.loader.exec_module(lazy)
     here = Surroundings(environ={}, home=root, cwd=root, sys_path=())
     assert list(first_party_modules(root, here, {"lazy": lazy}, own_packages=(), installed=())) == ["lazy"]
+
+
+class Pretender:
+    """Says of itself that it is a module, as what cffi makes does."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return ModuleType if name == "__class__" else object.__getattribute__(self, name)
+
+
+def test_what_only_says_that_it_is_a_module_is_none(root: Path) -> None:
+    pretender: Any = Pretender()
+    assert isinstance(pretender, ModuleType)
+    assert first_party(root, pretender, module("m", str(root / "m.py"))) == ["m"]
+    namespace: dict[str, Any] = {"lib": pretender}
+    exec("def f(): return lib.call", namespace)
+    assert list(module_reads(namespace["f"], {})) == []

@@ -1,0 +1,84 @@
+"""One policy for trying again, whatever the store. What a store's own client would try again on its own is off."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+
+from kinetic_core.plugin import Logger
+from kinetic_core.wire.transience import may_pass
+from kinetic_fsspec.failures import Masked, translated
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class Policy:
+    """How often, and how long."""
+
+    attempts: int = 7
+    """Of one request, the first among them."""
+    first_s: float = 0.5
+    """Pause after the first failure; each is twice the one before, and up to a half longer at random."""
+    longest_s: float = 15.0
+    total_s: float = 180.0
+    """No attempt begins later than this after the first."""
+    sleep: Callable[[float], None] = time.sleep
+
+
+@attrs.frozen(kw_only=True)
+class Retries:
+    """Tries requests again by a policy, and tells what failed in the end."""
+
+    policy: Policy
+    log: Logger = attrs.field(repr=False)
+    masked: Masked
+
+    def __call__(self, operation: str, where: str, call: Callable[[int], T]) -> T:
+        """Return what the call returns.
+
+        Args:
+            operation: A verb, such as `read`.
+            where: URL of the object.
+            call: One request; told which attempt it is, from 1. It starts from the beginning each time.
+
+        Raises:
+            ObjectNotFoundError: The object is absent.
+            StorageError: The store refuses, or fails for good; names operation, object and attempts.
+        """
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
+
+        policy, made = self.policy, 0
+
+        def attempt() -> T:
+            nonlocal made
+            made += 1
+            return call(made)
+
+        retrying = Retrying(
+            retry=retry_if_exception(lambda error: may_pass(error) is True),
+            stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.total_s),
+            wait=lambda state: self._pause_s(state.attempt_number),
+            before_sleep=lambda state: self._tell(operation, where, state),
+            sleep=policy.sleep,
+            reraise=True,
+        )
+        with translated(operation, where, attempts=lambda: made, masked=self.masked):
+            return retrying(attempt)
+
+    def _pause_s(self, attempt: int) -> float:
+        """Return a pause that no two clients share."""
+        pause_s = min(self.policy.first_s * 2.0 ** (attempt - 1), self.policy.longest_s)
+        return pause_s * random.uniform(1.0, 1.5)  # noqa: S311 - nobody gains by guessing it
+
+    def _tell(self, operation: str, where: str, state: Any) -> None:
+        error = state.outcome.exception()
+        self.log.info(
+            "storage_request_repeated",
+            operation=operation,
+            url=where,
+            attempt=state.attempt_number,
+            error=self.masked(f"{type(error).__name__}: {error}"),
+        )

@@ -1,0 +1,78 @@
+"""Files too large for one request: sent in parts side by side, each tried again by itself."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import BinaryIO, Final
+
+from kinetic_core.errors import StorageError
+from kinetic_fsspec.bucket import Bucket, LostPartsError, Upload
+from kinetic_fsspec.retries import Retries
+
+PART_BYTES: Final = 16 << 20
+"""Larger ones cost memory and processor time, smaller ones requests."""
+_MOST_PARTS: Final = 9_000
+"""S3 takes 10,000."""
+_AT_ONCE: Final = 4
+_TRIES: Final = 3
+
+
+def upload_in_parts(
+    bucket: Bucket, retries: Retries, source: BinaryIO, *, size_bytes: int, name: str, where: str
+) -> None:
+    """Store a file in parts; on failure nothing of it is left, as far as the store still answers.
+
+    Args:
+        bucket: Where to.
+        retries: How often to try.
+        source: An open file, that nobody writes to meanwhile.
+        size_bytes: Of the file.
+        name: Of the object.
+        where: URL of the object, for messages.
+
+    Raises:
+        StorageError: A part cannot be stored, or parts keep going away.
+    """
+    for _ in range(_TRIES):
+        with suppress(LostPartsError):
+            _upload(retries("write", where, lambda _: bucket.upload(name)), retries, _parts(source, size_bytes), where)
+            return
+    raise StorageError(f"cannot write {where}: its parts went away {_TRIES} times before they were put together")
+
+
+def _upload(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str) -> None:
+    try:
+        receipts = _send_all(upload, retries, parts, where)
+        retries("write", where, lambda _: upload.finish(receipts))
+    finally:
+        with suppress(Exception):
+            upload.discard()
+
+
+def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+    part_bytes = max(PART_BYTES, -(-size_bytes // _MOST_PARTS))
+    source.seek(0)
+    while data := source.read(part_bytes):
+        yield data
+
+
+def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str) -> list[object]:
+    receipts: list[object] = []
+    flying: deque[Future[object]] = deque()
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-upload") as pool:
+        try:
+            for number, data in enumerate(parts):
+                if len(flying) == _AT_ONCE:
+                    receipts.append(flying.popleft().result())
+                flying.append(pool.submit(retries, "write", where, partial(_send, upload, number, data)))
+            receipts.extend(future.result() for future in flying)
+        finally:
+            for future in flying:
+                future.cancel()
+    return receipts
+
+
+def _send(upload: Upload, number: int, data: bytes, _attempt: int) -> object:
+    return upload.send(number, data)

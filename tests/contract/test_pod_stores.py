@@ -1,0 +1,179 @@
+"""The pod's side of object stores: the runner reads and writes through fsspec alone, in bad weather too."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import fsspec.config
+import pytest
+
+from kinetic_runner import drivers
+from kinetic_runner.delivery import Destination
+from kinetic_runner.fetch import download, fetch
+from tests.contract.conftest import Place, Servers, cloudy_place
+from tests.contract.stores import CLOUDY
+from tests.fakes.project import Project
+from tests.fakes.servers.proxy import Rule
+from tests.fakes.servers.stores import CLOUDS, SECRET
+from tests.unit.kinetic_runner.journal import Journal
+
+DATA: Final = bytes(range(256)) * 1000
+# Longer than gcsfs sends at once; and it holds the line that gcsfs puts between the parts of a small upload.
+BOUNDARY: Final = b"\n--==0==\n" + DATA
+
+
+@attrs.frozen(kw_only=True)
+class Pod:
+    """A runner's view of a store."""
+
+    place: Place
+    journal: Journal
+
+
+@pytest.fixture(params=CLOUDY)
+def pod(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pod:
+    place = cloudy_place(request.param, servers, tmp_path)
+    assert place.proxy is not None
+    options = CLOUDS[place.scheme].options_here(place.proxy.address)
+    monkeypatch.setitem(fsspec.config.conf, place.scheme, options)
+    monkeypatch.setattr("kinetic_runner.retry._DELAYS_S", (0.0, 0.0, 0.0, 0.0))
+    drivers._system.cache_clear()
+    return Pod(place=place, journal=Journal())
+
+
+def publish(pod: Pod, data: bytes, scratch: Path) -> None:
+    destination = Destination(f"{pod.place.url}/job/result.pkl", scratch)
+    part = destination.part_file()
+    part.write_bytes(data)
+    destination.publish(part, pod.journal)
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", ["status", "reset", "truncated", "altered"])
+def test_a_download_is_tried_again_until_it_is_whole(pod: Pod, fault: Any, tmp_path: Path) -> None:
+    pod.place.open().put_bytes(DATA, "job/payload.pkl")
+    assert pod.place.proxy is not None
+    # Not what gcsfs asks of the object beforehand: two questions, of which one answer is enough.
+    path = "alt=media" if pod.place.scheme == "gs" else "payload"
+    pod.place.proxy.break_(Rule(fault=fault, method="GET", path=path, times=2))
+    fetched = fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=True)
+    assert fetched.path.read_bytes() == DATA
+    assert len(pod.journal.warnings) <= 2
+    assert pod.place.proxy.count("GET", path) >= 3
+
+
+@pytest.mark.parametrize("fault", ["status", "reset", "reset_mid_request", "lost_reply", "altered_request"])
+def test_an_upload_is_tried_again_until_it_is_whole(pod: Pod, fault: Any, tmp_path: Path) -> None:
+    assert pod.place.proxy is not None
+    pod.place.open().put_bytes(b"", "job/handle.json")
+    pod.place.proxy.break_(Rule(fault=fault, method="PUT|POST", times=2))
+    publish(pod, DATA, tmp_path / "scratch")
+    assert pod.place.open().get_bytes("job/result.pkl") == DATA
+    # On a connection that was used before, aiohttp sends once more by itself.
+    assert 1 <= len(pod.journal.warnings) <= 2
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_ends_it_at_once(pod: Pod, status: int, tmp_path: Path) -> None:
+    assert pod.place.proxy is not None
+    pod.place.open().put_bytes(DATA, "job/payload.pkl")
+    pod.place.proxy.break_(Rule(fault="status", status=status, times=99))
+    with pytest.raises(Exception, match=r"."):
+        fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=True)
+    assert pod.journal.warnings == []
+
+
+def test_a_store_that_stays_down_is_asked_a_bounded_number_of_times(pod: Pod, tmp_path: Path) -> None:
+    assert pod.place.proxy is not None
+    pod.place.open().put_bytes(DATA, "job/payload.pkl")
+    pod.place.proxy.break_(Rule(fault="status", times=999))
+    with pytest.raises(Exception, match=r"."):
+        fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=True)
+    # Five times; a driver may ask two questions at once, or a second one where the first fails.
+    assert 5 <= len(pod.place.proxy.seen) <= 10
+
+
+def test_an_absent_object_is_told_at_once(pod: Pod, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        fetch(f"{pod.place.url}/job/none", tmp_path, log=pod.journal, hashed=True)
+    assert pod.journal.warnings == []
+
+
+def test_bytes_that_a_driver_would_take_for_its_own_go_up(pod: Pod, tmp_path: Path) -> None:
+    publish(pod, BOUNDARY, tmp_path / "scratch")
+    assert pod.place.open().get_bytes("job/result.pkl") == BOUNDARY
+
+
+@pytest.mark.parametrize("size", [0, 6 << 20])
+def test_any_size_goes_up_and_comes_down(pod: Pod, size: int, tmp_path: Path) -> None:
+    publish(pod, b"x" * size, tmp_path / "scratch")
+    download(f"{pod.place.url}/job/result.pkl", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == b"x" * size
+
+
+@pytest.mark.parametrize("name", ["a*", "a?b", "[ab]", "per%20cent", "hash#tag", "with space", "naïve-日本", "a::b"])
+def test_no_character_of_a_name_is_a_pattern(pod: Pod, name: str, tmp_path: Path) -> None:
+    store = pod.place.open()
+    store.put_bytes(b"other", "job/ab")
+    store.put_bytes(b"odd", f"job/{name}")
+    download(f"{pod.place.url}/job/{name}", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == b"odd"
+
+
+SCRIPT: Final = """
+    import json, pathlib, kinetic, data_job
+    tree = pathlib.Path("tree")
+    for name in ("a[1].txt", "a*b", "#x", "a%20b", "sub/naïve", "empty"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("" if name == "empty" else name)
+    (tree / "hollow").mkdir()
+    handle = data_job.read.run_async(kinetic.Data("tree"))
+    value = handle.result(cleanup=False)
+    print(json.dumps([value, handle.to_dict()]))
+"""
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
+    scheme: str, servers: Servers, tmp_path: Path
+) -> None:
+    place = cloudy_place(scheme, servers, tmp_path)
+    assert place.proxy is not None
+    url = place.url.replace(" ", "-")
+    project = Project(tmp_path)
+    project.write("pyproject.toml", '[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
+    project.write(
+        "data_job.py",
+        """
+        import os, pathlib, kinetic
+
+        @kinetic.run(accelerator="cpu")
+        def read(tree):
+            top = pathlib.Path(tree)
+            files = {str(path.relative_to(top)): path.read_text() for path in top.rglob("*") if path.is_file()}
+            commands = [pathlib.Path(f"/proc/{pid}/cmdline") for pid in (os.getpid(), os.getppid())]
+            return files, (top / "hollow").is_dir(), [one.read_text() for one in commands if one.exists()]
+        """,
+    )
+    environ = {
+        "KINETIC_STORAGE": url,
+        "KINETIC_LOG_LEVEL": "debug",
+        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+        "NO_GCE_CHECK": "true",
+        **CLOUDS[scheme].configured(place.proxy.address),
+    }
+    ended = project.run(SCRIPT, environ=environ)
+    (files, hollow, commands), handle = ended.said
+    names = ("a[1].txt", "a*b", "#x", "a%20b", "sub/naïve")
+    assert files == {name: name for name in names} | {"empty": ""}
+    assert hollow
+    store = place.open(url)
+    kept = {found.key: store.get_bytes(found.key) for found in store.list()}
+    assert any(key.endswith("result.pkl") for key in kept)
+    secrets = [SECRET, json.dumps(CLOUDS[scheme].options(place.proxy.address)).partition("AccountKey=")[2][:40]]
+    for secret in filter(None, secrets):
+        assert secret not in f"{commands} {handle} {ended.out} {ended.err}"
+        assert not [key for key, data in kept.items() if secret.encode() in data]
+    assert os.environ.get("KINETIC_STORAGE_OPTIONS") is None
