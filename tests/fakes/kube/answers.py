@@ -145,7 +145,7 @@ def invalid_value(field: str, shown: str, detail: str) -> Cause:
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refusal:
     """Refuse an object for what is wrong with it, everything at once."""
-    listed = [f"{cause.field}: {cause.message}" for cause in causes]
+    listed = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     told = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
     return Refusal(
         code=422,

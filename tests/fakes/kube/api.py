@@ -189,7 +189,8 @@ class Api:
         chosen = [(key, obj) for key, obj in found if matches(obj) and (key.namespace, key.name) > after]
         limit = int(query.get("limit") or 0)
         metadata: Obj = {"resourceVersion": str(revision)}
-        if limit and len(chosen) > limit:
+        # As the recorded server does: it looks whether anything comes after the page, not whether it matches.
+        if limit and len(chosen) >= limit and found[-1][0] != chosen[limit - 1][0]:
             last = chosen[limit - 1][0]
             token = {"v": "meta.k8s.io/v1", "rv": revision, "after": [last.namespace, last.name]}
             metadata["continue"] = base64.b64encode(json.dumps(token).encode()).decode()

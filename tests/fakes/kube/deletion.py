@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from tests.fakes.kube.objects import Obj, is_deleted, stamp
@@ -61,8 +62,9 @@ def stop_pod(store: Store, key: Key, grace_s: int | None = None) -> Obj | None:
 class GarbageCollector:
     """Follows owners: their dependents go with them, before them, or are let go."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, later: Callable[[Callable[[], None]], None]) -> None:
         self._store = store
+        self._later = later
         self._dependents: defaultdict[str, set[Key]] = defaultdict(set)
         self._living: dict[str, Key] = {}
 
@@ -78,20 +80,19 @@ class GarbageCollector:
             for owner in owners:
                 self._dependents[owner].discard(change.key)
                 self._finish_foreground(owner)
-            self._collect(uid)
+            self._later(lambda: self._collect(uid))
             return
         self._living[uid] = change.key
         for owner in owners:
             self._dependents[owner].add(change.key)
         if owners and change.happening == "ADDED" and not owners & self._living.keys():
             self._delete(change.key)
-        self._advance(change)
+        if is_deleted(change.object):
+            self._later(lambda: self._advance(change))
 
     def _advance(self, change: Change) -> None:
         uid = change.object["metadata"]["uid"]
         finalizers = change.object["metadata"].get("finalizers") or []
-        if not is_deleted(change.object):
-            return
         if ORPHAN in finalizers:
             for key in sorted(self._dependents[uid], key=lambda key: key.name):
                 self._store.update(key, lambda obj: _disown(obj, uid))

@@ -56,15 +56,16 @@ class JobController:
         owner = controller_of(change.object)
         uid = owner["uid"] if owner else labels_of(change.object).get(UID_LABEL, "")
         tally = self._tallies.get(uid)
-        tracked = JOB_TRACKING in (change.object["metadata"].get("finalizers") or [])
+        # As it is by now: what was counted since must not be counted again from an older state.
+        pod = self._store.get(change.key)
         if tally is None or owner is None:
-            if tracked and change.happening != "DELETED":
+            if pod is not None and _tracked(pod):
                 self._release(change.key)
             return
-        if change.happening == "DELETED" or _is_counted_and_over(change.object, tracked=tracked):
+        if pod is None or _is_counted_and_over(pod):
             tally.pods.pop(change.key, None)
         else:
-            tally.pods[change.key] = change.object
+            tally.pods[change.key] = pod
         self._touched[uid] = None
 
     def work(self) -> None:
@@ -292,9 +293,9 @@ def _tracked(pod: Obj) -> bool:
     return JOB_TRACKING in (pod["metadata"].get("finalizers") or [])
 
 
-def _is_counted_and_over(pod: Obj, *, tracked: bool) -> bool:
+def _is_counted_and_over(pod: Obj) -> bool:
     over = job_pods.succeeded(pod) or job_pods.failed(pod)
-    return over and not tracked
+    return over and not _tracked(pod)
 
 
 def _untrack(pod: Obj) -> None:

@@ -43,7 +43,7 @@ class Manager:
         self._lock = threading.Lock()
         self._jobs = JobController(components, self.later)
         self._scheduler = Scheduler(components)
-        self._garbage = GarbageCollector(components.store)
+        self._garbage = GarbageCollector(components.store, lambda action: self.later(components.pace.collect_s, action))
         self._kubelet = kubelet
         self._seen = FIRST_REVISION
         self._settled = threading.Condition()
