@@ -95,8 +95,6 @@ class Api:
 
     def _default_and_check(self, resource: Resource, obj: Obj) -> None:
         if resource.schema is not None:
-            obj["metadata"].setdefault("uid", "")
-            del obj["metadata"]["uid"]
             structural.fill(obj, resource.schema)
             found = structural.causes(obj, resource.schema)
             if found:

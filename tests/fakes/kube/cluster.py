@@ -47,9 +47,11 @@ class Cluster:
         """Return the folder whose folders are the buckets that pods mount."""
         return self.folder / "buckets"
 
-    def kubeconfig(self, path: Path, *, user: str | None = None, namespace: str = "default") -> Path:
+    def kubeconfig(
+        self, path: Path, *, user: str | None = None, token: str | None = None, namespace: str = "default"
+    ) -> Path:
         """Write a kubeconfig (JSON, which is YAML) for the administrator, or for a user who may do what roles say."""
-        token = self.token if user is None else self.act("token", user=user)
+        token = token or (self.token if user is None else self.act("token", user=user))
         name = f"test-{self.port}"
         config: Obj = {
             "apiVersion": "v1",
@@ -73,6 +75,14 @@ class Cluster:
         context = ssl.create_default_context(cafile=str(self.authority))
         with urllib.request.urlopen(request, context=context, timeout=30) as reply:
             return json.load(reply)["result"]
+
+    def get(self, path: str) -> bytes:
+        """Return what the API server says, to its last byte."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
+        context = ssl.create_default_context(cafile=str(self.authority))
+        with urllib.request.urlopen(request, context=context, timeout=60) as reply:
+            found: bytes = reply.read()
+        return found
 
     def fail_requests(self, **rule: Any) -> None:
         """Let requests go wrong; `Faults.add` says how."""

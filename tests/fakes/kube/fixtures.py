@@ -13,6 +13,7 @@ from kubernetes import client, config
 
 from tests.fakes.kube.cluster import Cluster, running_cluster
 from tests.fakes.kube.pace import Pace
+from tests.fakes.kube.waiting import Room
 
 # Read at import: the tests' own environment is emptied of what begins with KINETIC_.
 ELSEWHERE = os.environ.get("KINETIC_TEST_KUBECONFIG")
@@ -59,3 +60,9 @@ def namespace(api: client.ApiClient) -> Iterator[str]:
     core.create_namespace({"metadata": {"name": name}})
     yield name
     core.delete_namespace(name)
+
+
+@pytest.fixture
+def room(api: client.ApiClient, namespace: str) -> Room:
+    """Return a new namespace to work in."""
+    return Room(api, namespace)

@@ -173,7 +173,7 @@ def identified(obj: Obj, key: Key) -> Obj:
         metadata["generateName"] = given["generateName"]
     if key.namespace:
         metadata["namespace"] = key.namespace
-    metadata |= {"uid": new_uid(), "creationTimestamp": now()}
+    metadata |= {"uid": given.get("uid") or new_uid(), "creationTimestamp": now()}
     if "spec" in made and (made["kind"] == "Pod" or "/" in made["apiVersion"]):
         metadata["generation"] = 1
     made["metadata"] = metadata | {name: value for name, value in given.items() if name not in metadata}
