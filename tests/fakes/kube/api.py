@@ -99,6 +99,7 @@ class Api:
             found = structural.causes(obj, resource.schema)
             if found:
                 raise invalid(resource.kind, resource.group, name_of(obj), found)
+            self._webhooks.mutate(resource, obj)
             self._webhooks.admit(resource, obj)
         else:
             fill_in(resource.id, obj)

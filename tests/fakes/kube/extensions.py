@@ -44,6 +44,25 @@ class Webhooks:
                 why = f"json: cannot unmarshal {kind} into Go struct field {field}"
                 raise Refusal(code=400, message=f'admission webhook "{mutating}" denied the request: {why}')
 
+    def mutate(self, resource: Resource, obj: Obj) -> None:
+        """Fill in what a mutating webhook fills in."""
+        spec = obj["spec"]
+        if resource.id == "jobsets.jobset.x-k8s.io":
+            network = spec.setdefault("network", {})
+            network.setdefault("enableDNSHostnames", True)
+            network.setdefault("publishNotReadyAddresses", True)
+            spec.setdefault("startupPolicy", {"startupPolicyOrder": "AnyOrder"})
+            spec.setdefault("successPolicy", {"operator": "All"})
+            for job in spec["replicatedJobs"]:
+                job["template"].setdefault("metadata", {})
+                job["template"]["spec"].setdefault("completionMode", "Indexed")
+                job["template"]["spec"]["template"].setdefault("metadata", {})
+        elif resource.id == "leaderworkersets.leaderworkerset.x-k8s.io":
+            spec["leaderWorkerTemplate"]["workerTemplate"].setdefault("metadata", {})
+            spec.setdefault("networkConfig", {}).setdefault("subdomainPolicy", "Shared")
+            rolling = {"maxSurge": 0, "maxUnavailable": 1, "partition": 0}
+            spec.setdefault("rolloutStrategy", {"rollingUpdateConfiguration": rolling, "type": "RollingUpdate"})
+
     def admit(self, resource: Resource, obj: Obj) -> None:
         """Refuse a new object that a validating webhook does not let in.
 
