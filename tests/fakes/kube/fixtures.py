@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kubernetes import client, config
@@ -56,7 +57,7 @@ def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
 def namespace(api: client.ApiClient) -> Iterator[str]:
     """Return a new namespace, which goes after the test with all that is in it."""
     name = f"test-{secrets.token_hex(4)}"
-    core = client.CoreV1Api(api)
+    core: Any = client.CoreV1Api(api)
     core.create_namespace({"metadata": {"name": name}})
     yield name
     core.delete_namespace(name)

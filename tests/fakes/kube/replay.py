@@ -8,7 +8,6 @@ import ssl
 import threading
 import time
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import attrs
 

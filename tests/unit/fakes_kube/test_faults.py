@@ -47,12 +47,11 @@ def test_a_busy_server_says_when_to_come_again(healed: Cluster, room: Room) -> N
     healed.fail_requests(path=f"{room.namespace}/jobs", status=429, retry_after_s=7, times=1)
     with pytest.raises(ApiException) as raised:
         room.batch.create_namespaced_job(room.namespace, job("j", ""), _request_timeout=30)
-    assert (raised.value.status, raised.value.headers["Retry-After"]) == (429, "7")
+    assert (raised.value.status, (raised.value.headers or {})["Retry-After"]) == (429, "7")
 
 
 def test_a_reply_is_lost_though_the_job_is_made(healed: Cluster, room: Room) -> None:
     healed.fail_requests(method="POST", path=f"{room.namespace}/jobs", lose_reply=True, times=1)
-    room.api.configuration.retries = 0
     with pytest.raises(Exception, match=r"(?i)aborted|closed|reset|eof|retries|conflict|exists"):
         room.create(job("made", "print(1)", suspend=True))
     assert room.job("made")["metadata"]["name"] == "made"
