@@ -21,6 +21,7 @@ LOCKS: dict[str, tuple[str, ...] | None] = {
     "demo": ("cli",),
     "docs": ("cli",),
     "imports": ("cli",),
+    "kube36": None,
     "lint": None,
     "node": None,
     "tests": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
@@ -49,13 +50,14 @@ ON_EACH_PYTHON = (
     "tests/unit/kinetic_runner",
 )
 AZURITE = ROOT / ".nox" / "azurite"
+WITH_BOTH_CLIENTS = ("tests/unit/fakes_kube",)
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
-nox.options.sessions = ["lint", "imports", "types", "docs", "wheel", "tests"]
+nox.options.sessions = ["lint", "imports", "types", "docs", "wheel", "tests", "kube36"]
 
 
 def pyenv_versions() -> list[Path]:
@@ -243,6 +245,14 @@ def tests(session: nox.Session) -> None:
 def azurite(session: nox.Session) -> None:
     """Install the server that the tests of abfs:// need; the test sessions do so themselves."""
     install_azurite(session)
+
+
+@nox.session
+def kube36(session: nox.Session) -> None:
+    """Run what talks to a cluster with the Kubernetes client of the generation before."""
+    install(session, "tests")
+    install(session, "kube36", project=False)
+    session.run("pytest", "-n", "auto", *(session.posargs or WITH_BOTH_CLIENTS))
 
 
 @nox.session(default=False)

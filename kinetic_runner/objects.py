@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.wire.reference import Reference
+from kinetic_core.wire.transience import DamagedError
 from kinetic_runner.drivers import open_url
 from kinetic_runner.fetch import download
 from kinetic_runner.log import Log
@@ -128,7 +129,7 @@ def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> None:
         if size_bytes is not None and got_bytes != size_bytes:
             # A body that is cut off without a word, or an object that is replaced just now.
             file.unlink()
-            raise OSError(f"{url}: {got_bytes} bytes came of {size_bytes}")
+            raise DamagedError(f"{url}: {got_bytes} bytes came of {size_bytes}")
 
     retried(f"download of {url}", get, log=log)
 

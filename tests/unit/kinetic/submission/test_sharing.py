@@ -2,13 +2,11 @@
 
 import os
 import random
-import threading
 import time
 from pathlib import Path
 
 import attrs
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from kinetic.submission.context import pack_context
 from kinetic.submission.sharing import FRESH_S, SharedContext, Sharing
@@ -20,10 +18,9 @@ from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.names import CONTEXT_FILE
 from kinetic_core.wire.plan import Plan
-from kinetic_fsspec.file import FileStorage
-from kinetic_fsspec.remote import FsspecStorage
 from kinetic_runner.composing import compose
 from kinetic_runner.fetch import Fetched
+from tests.contract.stores import open_store
 from tests.fakes.memory_storage import MemoryStorage
 
 WORDS = [f"word_{number}" for number in range(997)]
@@ -243,9 +240,7 @@ def test_an_upload_that_fails_is_told_and_made_up_for(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", ["file", "memory"])
 def test_the_stores_of_this_distribution_serve(client: Client, kind: str, tmp_path: Path) -> None:
-    system = MemoryFileSystem(global_store=False)
-    remote = FsspecStorage(system, "memory://store", threading.Lock())
-    store = FileStorage(tmp_path / "store") if kind == "file" else remote
+    store = open_store(f"{kind}://{tmp_path}/store", tmp_path)
 
     def submit() -> SharedContext:
         found = scan(client.root, RuleSet.compile(()))

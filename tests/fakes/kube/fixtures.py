@@ -1,0 +1,69 @@
+"""Fixtures for tests of what talks to a cluster; a `conftest.py` imports those that it needs.
+
+`KINETIC_TEST_KUBECONFIG` points the tests that take only a kubeconfig at another cluster.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import client, config
+
+from tests.fakes.kube.cluster import Cluster, running_cluster
+from tests.fakes.kube.pace import Pace
+from tests.fakes.kube.waiting import Room
+
+# Read at import: the tests' own environment is emptied of what begins with KINETIC_.
+ELSEWHERE = os.environ.get("KINETIC_TEST_KUBECONFIG")
+# A deadline or a grace period of the API takes four tenths of what it says, a watch's timeout all of it; an owner
+# waits long enough for its dependents to be seen doing so.
+PACE = Pace(second_s=0.4, collect_s=0.3)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Run one cluster for the session."""
+    with running_cluster(pace=PACE) as running:
+        yield running
+
+
+@pytest.fixture
+def healed(cluster: Cluster) -> Iterator[Cluster]:
+    """Lend the cluster to a test that lets things go wrong in it."""
+    yield cluster
+    cluster.heal()
+
+
+@pytest.fixture
+def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a kubeconfig of the cluster under test: the one of `KINETIC_TEST_KUBECONFIG`, or the double."""
+    if ELSEWHERE:
+        return Path(ELSEWHERE)
+    running: Cluster = request.getfixturevalue("cluster")
+    return running.kubeconfig(tmp_path / "kubeconfig.json")
+
+
+@pytest.fixture
+def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
+    """Return the unmodified official client."""
+    with config.new_client_from_config(str(kubeconfig)) as made:
+        yield made
+
+
+@pytest.fixture
+def namespace(api: client.ApiClient) -> Iterator[str]:
+    """Return a new namespace, which goes after the test with all that is in it."""
+    name = f"test-{secrets.token_hex(4)}"
+    core: Any = client.CoreV1Api(api)
+    core.create_namespace({"metadata": {"name": name}})
+    yield name
+    core.delete_namespace(name)
+
+
+@pytest.fixture
+def room(api: client.ApiClient, namespace: str) -> Room:
+    """Return a new namespace to work in."""
+    return Room(api, namespace)

@@ -1,0 +1,118 @@
+"""The cluster as a whole: the real runner in it, and nothing of it left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.kube.bodies import IMAGE, job
+from tests.fakes.kube.cluster import ROOT, running_cluster
+from tests.fakes.kube.objects import holds, name_of
+from tests.fakes.kube.waiting import PATIENCE_S, Room, until
+from tests.system.runner.artifacts import Bench
+
+# Starts a cluster and a pod, tells of both, and waits to be killed.
+HOLDER = """
+import json, sys, time
+from pathlib import Path
+from kubernetes import client, config
+from tests.fakes.kube.bodies import job
+from tests.fakes.kube.cluster import running_cluster
+from tests.fakes.kube.waiting import Room
+
+with running_cluster() as cluster:
+    api = config.new_client_from_config(str(cluster.kubeconfig(Path(sys.argv[1]))))
+    room = Room(api, "default")
+    room.create(job("stays", "import os, time; print(os.getpid()); time.sleep(600)"))
+    name = room.pod("stays", "Running")["metadata"]["name"]
+    while not (text := room.log(name)):
+        time.sleep(0.02)
+    print(text.strip(), cluster.folder, flush=True)
+    if sys.argv[2] == "wait":
+        time.sleep(600)
+"""
+
+
+def test_the_real_runner_runs_in_a_pod(room: Room, tmp_path: Path) -> None:
+    bench = Bench(folder=tmp_path)
+    bench.define("def f(a, b):\n    print('in the pod')\n    return a * b\n", "f", 6, b=7)
+    command = ["python", "-P", "-m", "kinetic_runner", *bench.write()]
+    main = {"name": "kinetic-worker", "image": IMAGE, "command": command}
+    room.create(job("real", "", main={**main, "env": [{"name": "PYTHONPATH", "value": str(ROOT)}]}))
+    found = room.finished("real")
+    log = room.log(name_of(room.pod("real")))
+    assert holds(found, "Complete"), log
+    assert "in the pod" in log
+    record = bench.read("result.pkl")
+    assert record is not None
+    assert (record["success"], record["result"]) == (True, 42)
+
+
+def test_the_real_runner_is_told_to_stop_and_writes_why(room: Room, tmp_path: Path) -> None:
+    bench = Bench(folder=tmp_path)
+    bench.define("import time\ndef f():\n    print('up', flush=True)\n    time.sleep(600)\n")
+    command = ["python", "-P", "-u", "-m", "kinetic_runner", *bench.write()]
+    env = [{"name": "PYTHONPATH", "value": str(ROOT)}]
+    pod = {"terminationGracePeriodSeconds": 60}
+    room.create(job("told", "", pod=pod, main={"command": command, "env": env}))
+    name = name_of(room.pod("told", "Running"))
+    until(lambda: "up" in room.log(name))
+    room.batch.delete_namespaced_job("told", room.namespace, propagation_policy="Background")
+    until(lambda: not room.pods("told"))
+    record = bench.read("result.pkl")
+    assert record is not None
+    assert record["success"] is False
+
+
+def holder(folder: Path, how: str) -> "subprocess.Popen[str]":
+    """Start the holder."""
+    command = [sys.executable, "-c", HOLDER, str(folder / "kubeconfig"), how]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def runs(process: int) -> bool:
+    """Tell whether a process is there, and no mere remainder that nobody has waited for."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+@pytest.mark.parametrize("how", ["wait", "leave"])
+def test_pods_end_with_whoever_started_the_cluster(tmp_path: Path, how: str) -> None:
+    with holder(tmp_path, how) as process:
+        assert process.stdout is not None
+        pod, folder = process.stdout.readline().split()
+        if how == "wait":
+            process.send_signal(signal.SIGKILL)
+    end = time.monotonic() + PATIENCE_S
+    while runs(int(pod)) or servers(folder):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert how == "wait" or not Path(folder).exists()
+
+
+def servers(folder: str) -> list[str]:
+    """Return the processes that serve the cluster of that folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"tests.fakes.kube" in words and folder.encode() in words:
+            found.append(entry.parent.name)
+    return found
+
+
+def test_a_cluster_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(RuntimeError, match="did not start"), running_cluster():
+        pass
