@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from kinetic._version import __version__
     from kinetic.api.callable import RemoteCallable
     from kinetic.api.decorator import run
+    from kinetic.api.mapping import map  # noqa: A004  read as kinetic.map
     from kinetic.api.packaging import package
     from kinetic.jobs.attach import attach, list_jobs
+    from kinetic.jobs.attachbatch import attach_batch
+    from kinetic.jobs.batch import BatchHandle
     from kinetic.jobs.handle import JobHandle
     from kinetic.log import enable_logging
     from kinetic_core.errors import (
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchError",
+    "BatchHandle",
     "ConfigError",
     "Data",
     "DataNotFoundError",
@@ -74,13 +78,16 @@ __all__ = [
     "UsageError",
     "__version__",
     "attach",
+    "attach_batch",
     "enable_logging",
     "list_jobs",
+    "map",
     "package",
     "run",
 ]
 
 _HOMES = {
+    "BatchHandle": "kinetic.jobs.batch",
     "Data": "kinetic_core.references.data",
     "Finding": "kinetic_core.findings",
     "JobHandle": "kinetic.jobs.handle",
@@ -90,8 +97,10 @@ _HOMES = {
     "Severity": "kinetic_core.findings",
     "__version__": "kinetic._version",
     "attach": "kinetic.jobs.attach",
+    "attach_batch": "kinetic.jobs.attachbatch",
     "enable_logging": "kinetic.log",
     "list_jobs": "kinetic.jobs.attach",
+    "map": "kinetic.api.mapping",
     "package": "kinetic.api.packaging",
     "run": "kinetic.api.decorator",
 }

@@ -25,6 +25,9 @@ Each is also the built-in that people already catch. User code's own exceptions 
 they are raised as themselves.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class KineticError(Exception):
     """Base of every error that this project raises on purpose."""
@@ -75,7 +78,37 @@ class ResultUnavailableError(KineticError, RuntimeError):
 
 
 class BatchError(KineticError, RuntimeError):
-    """Some inputs of a batch failed."""
+    """Some inputs of a batch have no result.
+
+    >>> error = BatchError("1 of 2 inputs failed", group_id="batch-0a1b2c3d", partial_results=[4, None])
+    >>> error.group_id, error.partial_results, error.failures
+    ('batch-0a1b2c3d', [4, None], [])
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        group_id: str = "",
+        failures: Sequence[Any] = (),
+        submission_failures: Mapping[int, Exception] | None = None,
+        partial_results: Sequence[Any] = (),
+    ) -> None:
+        """Take what is known of the batch.
+
+        Args:
+            text: This exception's own message.
+            group_id: Of the batch.
+            failures: Handles of the jobs that failed for good.
+            submission_failures: Why inputs were never submitted, by their place among the inputs.
+            partial_results: The values that there are: aligned with the inputs, `None` where there is none; or the
+                successes alone in the order of their completion, where that was asked for.
+        """
+        super().__init__(text)
+        self.group_id = group_id
+        self.failures = list(failures)
+        self.submission_failures = dict(submission_failures or {})
+        self.partial_results = list(partial_results)
 
 
 class RemoteError(KineticError, RuntimeError):

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.wire import payload as keys
-from kinetic_core.wire.names import CONTEXT_FILE, PLAN_PATH
+from kinetic_core.wire.digest import sha256_of_file
+from kinetic_core.wire.names import CONTEXT_FILE, PAYLOAD_FILE, PLAN_PATH
 from kinetic_core.wire.plan import read_plan
 from kinetic_runner import children, environment, formats, requirements, sources
 from kinetic_runner.advice import hints, loading_failure, same_python, skew_lines
@@ -123,10 +125,20 @@ def resolve(job: Job) -> None:
             job.log.caution(note)
 
 
+def resolve_all(job: Job) -> None:
+    """Put data in place, and look whether the function that many calls share is what the client sent."""
+    resolve(job)
+    digest = job.payload.get(keys.SHARED_FUNCTION)
+    if digest and sha256_of_file(_shared_payload(job)) != digest:
+        raise ValueError(f"the shared function is not what the client sent: its SHA-256 is not {digest}")
+
+
 def execute(job: Job) -> None:
     """Make the call."""
     if job.function is None:
         raise RuntimeError("the call is made before it was loaded")
+    if job.payload.get(keys.SHARED_FUNCTION):
+        _take_shared(job)
     children.teach()
     sources.teach(job.names.modules)
     # Versions may differ where nothing is pickled.
@@ -146,7 +158,7 @@ PHASES: Final[tuple[Phase, ...]] = (
     ("context extract", unpack),
     ("payload unpickle", unpickle),
     ("environment setup", surround),
-    ("data resolve", resolve),
+    ("data resolve", resolve_all),
     ("execute", execute),
 )
 
@@ -173,6 +185,24 @@ def _compose_context(job: Job) -> None:
             f" expected {wanted}; {blame(base, job.layers)}"
         )
     job.context = composed
+
+
+def _take_shared(job: Job) -> None:
+    """Put the function that many calls share, and the arguments meant for it, in the place of the call of it."""
+    path = _shared_payload(job)
+    try:
+        shared = load_pickle(path, job.names)
+    except Exception as error:
+        raise loading_failure(error, path, job.plan) from error
+    # Where no argument is a reference, they lie in the object that is called.
+    own = job.function.keywords if isinstance(job.function, partial) else job.kwargs
+    job.function = shared[keys.FUNC]
+    job.args = (*shared[keys.ARGS], *own[keys.SHARED_ARGS])
+    job.kwargs = {**shared[keys.KWARGS], **own[keys.SHARED_KWARGS]}
+
+
+def _shared_payload(job: Job) -> Path:
+    return Path(job.args[0], PAYLOAD_FILE)
 
 
 def _tell_skew(job: Job, payload: Mapping[str, Any]) -> None:

@@ -4,8 +4,8 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, Unpack, overload
 
 import attrs
 
@@ -14,6 +14,9 @@ from kinetic.jobs.handle import JobHandle
 from kinetic_core.errors import UsageError
 from kinetic_core.model.request import RunOptions
 from kinetic_core.packaging.callables import safe_name
+
+if TYPE_CHECKING:
+    from kinetic.jobs.batch import BatchHandle
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")  # a method's parameters after the instance: mypy binds the class's own P too early
@@ -67,6 +70,32 @@ class RemoteCallable(Generic[P, R_co]):
         from kinetic.submission import pipeline
 
         return pipeline.submit(self._function, args, kwargs, self._options)
+
+    def run_async_map(
+        self,
+        inputs: Iterable[Any],
+        *,
+        input_mode: Literal["auto", "single", "args", "kwargs"] = "auto",
+        max_concurrent: int | None = 64,
+        retries: int = 0,
+        fail_fast: bool = False,
+        cancel_running_on_fail: bool = False,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> "BatchHandle[R_co]":
+        """Start a call for each input and return a handle at once, as `kinetic.map` does."""
+        from kinetic.jobs.batchrecord import Limits
+        from kinetic.submission.batch import submit_batch
+
+        limits = Limits(
+            max_concurrent=max_concurrent,
+            retries=retries,
+            fail_fast=fail_fast,
+            cancel_running_on_fail=cancel_running_on_fail,
+        )
+        return submit_batch(
+            self._function, inputs, self._options, limits=limits, input_mode=input_mode, name=name, tags=tags
+        )
 
     def options(self, **keywords: Unpack[RunKeywords]) -> "RemoteCallable[P, R_co]":
         """Return a copy with some keywords of `kinetic.run` changed; this one stays as it is.

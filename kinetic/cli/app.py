@@ -7,7 +7,7 @@ import typer
 
 from kinetic import settings
 from kinetic._version import __version__
-from kinetic.cli import accelerators, cache, config, explain, jobs, package, plugins, profile
+from kinetic.cli import accelerators, batches, cache, config, explain, jobs, package, plugins, profile
 from kinetic.cli.output import complain
 from kinetic.log import apply_environment
 from kinetic_core.errors import KineticError, UsageError
@@ -49,6 +49,7 @@ def make_app() -> typer.Typer:
     app.command("plugins")(plugins.plugins)
     app.add_typer(profile.make_app(), name="profile")
     app.add_typer(jobs.make_app(), name="jobs")
+    app.add_typer(batches.make_app(), name="batches")
     app.add_typer(cache.make_app(), name="cache")
     return app
 

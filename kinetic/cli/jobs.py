@@ -85,7 +85,7 @@ def result(
     except Exception as error:  # noqa: BLE001  the user's function may raise anything
         _tell_failure(handle, error)
         raise typer.Exit(1) from None
-    print_json({"job_id": job_id, **_value(value)}) if as_json else print(repr(value))
+    print_json({"job_id": job_id, **value_of(value)}) if as_json else print(repr(value))
 
 
 def cancel(job_id: JobId, *, storage: Store = None) -> None:
@@ -124,7 +124,7 @@ def _described(handle: "JobHandle[Any]") -> dict[str, str]:
     }
 
 
-def _value(value: Any) -> dict[str, Any]:
+def value_of(value: Any) -> dict[str, Any]:
     """Return the value for a program: as JSON where JSON holds it faithfully, and always as `repr`."""
     try:
         faithful = json.loads(json.dumps(value, allow_nan=False)) == value

@@ -25,7 +25,7 @@ def attach(job_id: str, *, storage: str | None = None) -> JobHandle[Any]:
     """
     surroundings = settings.surroundings()
     connection = connect(surroundings)
-    url = storage or _store_url(connection, surroundings)
+    url = storage or store_url(connection, surroundings)
     accepted = settings.accepted_formats(surroundings)
     return JobHandle(read_job(connection.storage(url), job_id), connection, accepted=accepted)
 
@@ -51,7 +51,8 @@ def list_jobs() -> list[JobHandle[Any]]:
     return sorted(found, key=lambda handle: (handle.created_at, handle.job_id))
 
 
-def _store_url(connection: Connection, surroundings: Surroundings) -> str:
+def store_url(connection: Connection, surroundings: Surroundings) -> str:
+    """Return the URL of the store that settings, or else the backend, name."""
     options = settings.resolve(RunOptions(accelerator="cpu"), surroundings).options
     if options.storage is not None:
         return options.storage

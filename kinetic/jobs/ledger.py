@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import attrs
 
+from kinetic.jobs.ids import is_group_id
 from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError, UsageError
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
@@ -120,7 +121,8 @@ def read_job(storage: Storage, job_id: str) -> JobRecord:
         ResultUnavailableError: The job was collected and cleaned up, or its record is damaged.
     """
     if not _JOB_ID.fullmatch(str(job_id)):
-        raise JobNotFoundError(f"no job {job_id!r} in {storage.url}; a job id looks like job-0a1b2c3d")
+        batch = "; this is the id of a batch: kinetic.attach_batch takes it" if is_group_id(job_id) else ""
+        raise JobNotFoundError(f"no job {job_id!r} in {storage.url}; a job id looks like job-0a1b2c3d{batch}")
     try:
         pointer = json.loads(storage.get_bytes(pointer_key(job_id)))
         if "collected_at" in pointer:

@@ -15,13 +15,14 @@ from kinetic.host import Host
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
+from kinetic.jobs.starting import submit_or_find
 from kinetic.log import apply_environment, get_logger
 from kinetic.scratch import scratch
 from kinetic.submission.contexts import clean_contexts, share_context
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.preflight import probe
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
-from kinetic.submission.recover import step, submit_or_find
+from kinetic.submission.recover import step
 from kinetic.submission.refusal import check_submission_allowed
 from kinetic.submission.sharing import SharedContext
 from kinetic.submission.stage import Staging, job_folder, stage_package
@@ -52,10 +53,10 @@ def submit(
     """
     check_submission_allowed(safe_name(function))
     check_call(function, args, kwargs)
-    request, shared = _request(function, args, kwargs, options)
+    request, shared = make_request(function, args, kwargs, options)
     connection = connect(request.surroundings)
     with step("preflight"):
-        target = _target(connection, request)
+        target = choose_target(connection, request)
     with scratch() as directory:
         with step("package"):
             prepared = prepare(
@@ -94,7 +95,7 @@ def package_only(
     """
     if check_signature:
         check_call(function, args, kwargs)
-    request, _ = _request(function, args, kwargs, options)
+    request, _ = make_request(function, args, kwargs, options)
     connection = connect(request.surroundings)
     driver = connection.host.backends().get(request.options.backend or "")
     existed = directory.is_dir()
@@ -150,7 +151,7 @@ def refuse_blocking_debug(options: RunOptions) -> None:
 
 
 @attrs.frozen(kw_only=True)
-class _Target:
+class Target:
     """Where a request goes: every choice made, every refusal heard."""
 
     request: RunRequest
@@ -159,7 +160,7 @@ class _Target:
     store: Storage
 
 
-def _request(
+def make_request(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: RunOptions
 ) -> tuple[RunRequest, bool]:
     """Return the request, and whether its store was configured explicitly and so counts as shared."""
@@ -181,7 +182,7 @@ def _request(
     return request, resolved.storage is not None
 
 
-def _target(connection: Connection, request: RunRequest) -> _Target:
+def choose_target(connection: Connection, request: RunRequest) -> Target:
     """Choose backend and store, and ask both whether they would take the request."""
     host, options = connection.host, request.options
     _check_serialization(host, options)
@@ -198,7 +199,7 @@ def _target(connection: Connection, request: RunRequest) -> _Target:
     findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
     report_findings(findings, stop_with=PreflightError)
     probe(store)
-    return _Target(request=request, driver=driver, backend=backend, store=store)
+    return Target(request=request, driver=driver, backend=backend, store=store)
 
 
 def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
@@ -227,7 +228,7 @@ def _check_serialization(host: Host, options: RunOptions) -> None:
 
 
 def _launch(
-    connection: Connection, target: _Target, prepared: Prepared, *, shared: bool, directory: Path
+    connection: Connection, target: Target, prepared: Prepared, *, shared: bool, directory: Path
 ) -> JobHandle[Any]:
     """Stage, record and submit; whatever fails, nothing of it stays."""
     request, store = target.request, target.store
@@ -257,7 +258,7 @@ def _launch(
     return JobHandle(record, connection)
 
 
-def _shared_context(target: _Target, prepared: Prepared, staging: Staging, directory: Path) -> SharedContext | None:
+def _shared_context(target: Target, prepared: Prepared, staging: Staging, directory: Path) -> SharedContext | None:
     """Put the context where other jobs find it too; `None` where it has to lie in the job's own folder."""
     environ = target.request.surroundings.environ
     if Capability.CONTEXT_LAYERS not in target.driver.capabilities or settings.cache_mode(environ)[0] == "off":

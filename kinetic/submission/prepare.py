@@ -1,6 +1,6 @@
 """Packaging a request: the core's steps in order, fed with what plugins add."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +48,10 @@ class Prepared:
     volumes: tuple[Reference, ...]
     output_dir: str
     """URL, or empty when there is no store yet."""
+    call: Call
+    """As it was written."""
+    writing: PayloadWriting
+    """What wrote it, and can write others like it."""
 
 
 def prepare(
@@ -58,6 +62,7 @@ def prepare(
     *,
     directory: Path,
     announce: Callable[[Sequence[Finding]], None],
+    left_out: Collection[Path] = (),
 ) -> Prepared:
     """Package a request into a directory, uploading nothing; a failure leaves none of its files there.
 
@@ -68,6 +73,7 @@ def prepare(
         store: Where `Data` will lie; `None` when nothing is to be submitted.
         directory: Where the artifacts are written.
         announce: Told of the root before packing starts, which takes long where the root is too wide.
+        left_out: More local paths that travel as references, so that the archive need not hold them.
     """
     steps = _Preparation(
         request=request,
@@ -76,6 +82,7 @@ def prepare(
         store=store,
         directory=directory,
         announce=announce,
+        left_out=left_out,
     )
     try:
         return steps.run()
@@ -116,6 +123,7 @@ class _Preparation:
     store: Storage | None
     directory: Path
     announce: Callable[[Sequence[Finding]], None]
+    left_out: Collection[Path]
     cache: SnapshotCache = attrs.field(factory=SnapshotCache.of_user, init=False)
     written: list[Path] = attrs.field(factory=list, init=False)
 
@@ -126,7 +134,9 @@ class _Preparation:
         captured = capture(request.options.capture_env_vars, request.surroundings.environ)
         output_dir = self._output_dir()
         project = self._project(root)
-        draft, payload = self._written(project, captured, output_dir)
+        target = self._target(self._payload_name())
+        writing = PayloadWriting.of(request, self.connection, root, self._serializer(), target)
+        draft, call, payload = self._written(project, writing, captured, output_dir)
         references, scanned, plan = draft.references, draft.scanned, draft.plan
         archived = self._archive(scanned, plan)
         dependencies = find_dependencies(
@@ -156,7 +166,14 @@ class _Preparation:
         )
         inspected = self.connection.host.inspect_package(package, request)
         package = attrs.evolve(package, findings=(*package.findings, *inspected))
-        return Prepared(package=package, data=references.data, volumes=references.volumes, output_dir=output_dir)
+        return Prepared(
+            package=package,
+            data=references.data,
+            volumes=references.volumes,
+            output_dir=output_dir,
+            call=call,
+            writing=writing,
+        )
 
     def _project(self, root: PackageRoot) -> _Project:
         ignored, findings = read_ignore_file(root.path)
@@ -168,15 +185,14 @@ class _Preparation:
             findings=tuple(findings),
         )
 
-    def _written(self, project: _Project, captured: Captured, output_dir: str) -> tuple[_Draft, WrittenPayload]:
+    def _written(
+        self, project: _Project, writing: PayloadWriting, captured: Captured, output_dir: str
+    ) -> tuple[_Draft, Call, WrittenPayload]:
         """Write the payload; many arguments are walked only when writing them shows that it is needed."""
-        serializer = self._serializer()
-        target = self._target(self._payload_name())
-        writing = PayloadWriting.of(self.request, self.connection, project.root, serializer, target)
         draft = self._draft(project, self._references(most=_WALKED_FIRST if writing.seeks else None))
-        failure = None
+        call, failure = self._call(draft, captured, output_dir), None
         try:
-            return draft, writing.seek(self._call(draft, captured, output_dir))
+            return draft, call, writing.seek(call)
         except ReferenceMet:
             draft = self._walked(project, draft)
         except SerializationError as error:
@@ -185,7 +201,8 @@ class _Preparation:
         writing.refuse_captured(draft.references.function)
         if failure is not None:
             raise failure
-        return draft, writing.write(self._call(draft, captured, output_dir))
+        call = self._call(draft, captured, output_dir)
+        return draft, call, writing.write(call)
 
     def _references(self, *, most: int | None) -> References:
         return References.of(self.request, self.connection, self.store.url if self.store else None, most=most)
@@ -211,7 +228,7 @@ class _Preparation:
 
     def _scan(self, project: _Project, references: References) -> Scan:
         root = project.root.path
-        rules = (*project.rules, *data_rules(root, references.local_paths), *project.ignored)
+        rules = (*project.rules, *data_rules(root, (*references.local_paths, *self.left_out)), *project.ignored)
         avoid = (*self._own_output(), *self._own_places(), self.cache.folder, HashCache.of_user().folder)
         return scan(root, RuleSet.compile(rules), avoid=avoid)
 

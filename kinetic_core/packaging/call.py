@@ -29,6 +29,8 @@ class Call:
     plan: Plan
     kinetic_version: str
     """Of this distribution."""
+    shared_function: str = ""
+    """SHA-256 of the payload that holds what this one calls, see `sharing`; empty where it holds it itself."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +56,8 @@ def surroundings_of(call: Call) -> Iterator[tuple[str, Any]]:
     yield payload.ENV_VARS, dict(call.env_vars)
     yield payload.HAS_DATA_REFS, bool(call.data_ref_ids)
     yield payload.DATA_REF_IDS, list(call.data_ref_ids)
+    if call.shared_function:
+        yield payload.SHARED_FUNCTION, call.shared_function
     if call.volumes:
         yield payload.VOLUMES, [dict(volume) for volume in call.volumes]
 

@@ -86,7 +86,9 @@ def write_payload(
             pickler = CallPickler(sink, first_party=first_party, own_packages=own_packages, references=references)
             _dump(pickler, call)
             sha256 = sink.hexdigest()
-        components = _weights(pickler.scale, Path(temporary), sink.size_bytes)
+        # Of many small payloads nobody asks what weighs most, and the answer costs more than the payload.
+        exact = not call.shared_function and sink.size_bytes <= _SMALL_BYTES
+        components = _weights(pickler.scale, Path(temporary)) if exact else pickler.scale.components()
         Path(temporary).replace(target)
     except (OSError, WriteError) as error:
         Path(temporary).unlink(missing_ok=True)
@@ -111,9 +113,7 @@ def _dump(pickler: "CallPickler", call: Call) -> None:
         raise explain(call, pickler.failure(error)) from error
 
 
-def _weights(scale: Scale, path: Path, size_bytes: int) -> tuple[PayloadComponent, ...]:
-    if size_bytes > _SMALL_BYTES:
-        return scale.components()
+def _weights(scale: Scale, path: Path) -> tuple[PayloadComponent, ...]:
     exact = exact_weights(path.read_bytes(), scale.labels, payload.FUNC)
     return scale.components() if exact is None else heaviest_first(exact)
 

@@ -12,7 +12,7 @@ from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.plaincall import plain_payload
-from kinetic_core.plugin.backend import Backend, BackendDriver, Capability
+from kinetic_core.plugin.backend import ArrayBackend, Backend, BackendDriver, Capability
 from kinetic_core.plugin.context import DriverContext, Logger
 from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo, PluginInfo
 from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
@@ -26,6 +26,7 @@ from kinetic_core.wire.result import Result
 __all__ = [
     "HOOK_API",
     "AcceleratorInfo",
+    "ArrayBackend",
     "Artifact",
     "Backend",
     "BackendDriver",

@@ -17,6 +17,7 @@ class Capability(StrEnum):
     """What a backend can do beyond running one job."""
 
     ARRAYS = "arrays"
+    """It is an `ArrayBackend`."""
     MOUNT = "mount"
     MULTI_HOST = "multi_host"
     DEBUG = "debug"
@@ -62,6 +63,21 @@ class Backend(Protocol):
 
     def find(self) -> Iterator[JobRef]:
         """Yield the live jobs of this user; where it can, with the job's folder as the detail `job_url`."""
+
+
+class ArrayBackend(Backend, Protocol):
+    """A backend with the capability `arrays`: it takes many jobs in one call, and lets the surplus wait."""
+
+    def submit_many(self, specs: Sequence[JobSpec], *, max_concurrent: int | None = None) -> Sequence[JobRef]:
+        """Start many jobs of one function with one call, and return their references in the same order.
+
+        Idempotent as `submit` is: of jobs that were submitted before, alone or among others, none starts again.
+
+        Args:
+            specs: The jobs. They differ in ids, payloads, and the places of results and output only.
+            max_concurrent: How many of them may run at once, `None` for as many as there is room for. The others
+                are PENDING, and can be cancelled like any.
+        """
 
 
 def _capabilities(value: Iterable[Capability]) -> frozenset[Capability]:

@@ -20,6 +20,11 @@ MODULES_BY_VALUE: Final = "modules_by_value"
 """Sorted names of the modules whose code travels in the payload."""
 MODULE_UPDATES: Final = "module_updates"
 """Loading this item completes modules that travel by value; its value is of no use."""
+SHARED_FUNCTION: Final = "shared_function"
+"""SHA-256 of the payload that holds the function. The call's one argument refers to the folder that holds that
+payload, under the name of every payload; the function's own arguments are what the two names below say."""
+SHARED_ARGS: Final = "args"
+SHARED_KWARGS: Final = "kwargs"
 
 REQUIRED: Final = (FUNC, ARGS, KWARGS)
 

@@ -13,6 +13,7 @@ from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
+from kinetic_local.array import end_unstarted, enqueue, waiting_jobs, waits
 from kinetic_local.bundle import bundle_where_needed
 from kinetic_local.command import runner_command
 from kinetic_local.environment import passing, runner_environ
@@ -80,11 +81,7 @@ class LocalBackend:
         limit = job_limit(self._environ)
         ref = self._places.reference(spec)
         pod = self._places.pod(spec.job_id, spec.job_url)
-        try:
-            for folder in (self._places.queue, self._places.live, pod):
-                make_private(folder)
-        except OSError as error:
-            raise SubmissionError(f"the local backend cannot make {error.filename}: {error.strerror}") from error
+        self._make_folders(spec)
         self._sweep(spec)
         live = self._places.live_file(spec.job_id)
         lock = _claim(live)
@@ -103,6 +100,22 @@ class LocalBackend:
         finally:
             os.close(lock)
         return ref
+
+    def submit_many(self, specs: Sequence[JobSpec], *, max_concurrent: int | None = None) -> Sequence[JobRef]:
+        """Start many jobs with one call: a process of its own starts each when there is room.
+
+        Raises:
+            ConfigError: `KINETIC_LOCAL_JOBS` is no whole number above 0.
+            SubmissionError: That process or the jobs' folders could not be made; none of the jobs will start.
+        """
+        # One more than run, so that the next is there when one ends.
+        most = min(max_concurrent or job_limit(self._environ) + 1, job_limit(self._environ) + 1)
+        fresh = [spec for spec in specs if Watch(self._places.reference(spec), self._places).is_unknown]
+        for spec in fresh:
+            self._make_folders(spec, self._places.arrays)
+        if fresh:
+            enqueue(fresh, environ=self._environ, places=self._places, most=most)
+        return [self._places.reference(spec) for spec in specs]
 
     def status(self, ref: JobRef) -> JobState:
         """Return how the job stands now."""
@@ -154,6 +167,8 @@ class LocalBackend:
             self._log.warning("job_elsewhere", job_id=ref.job_id, machine=watch.machine, remedy="cancel it there")
             return
         request_cancel(watch.pod)
+        if self._cancel_waiting(watch, ref):
+            return
         self._wait_for_end(watch, signal.SIGTERM, 2 * self._grace_s + 1)
         self._wait_for_end(watch, signal.SIGKILL, 1)
         watch.events()
@@ -166,6 +181,10 @@ class LocalBackend:
 
     def find(self) -> Iterator[JobRef]:
         """Yield this user's jobs that wait or run on this machine."""
+        yield from self._started()
+        yield from waiting_jobs(self._places)
+
+    def _started(self) -> Iterator[JobRef]:
         with suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted(self._places.live.iterdir()):
                 ref = reference_in(file)
@@ -174,10 +193,32 @@ class LocalBackend:
                 elif ref:
                     yield ref
 
+    def _make_folders(self, spec: JobSpec, *more: Path) -> None:
+        pod = self._places.pod(spec.job_id, spec.job_url)
+        try:
+            for folder in (self._places.queue, self._places.live, pod, *more):
+                make_private(folder)
+        except OSError as error:
+            raise SubmissionError(f"the local backend cannot make {error.filename}: {error.strerror}") from error
+
+    def _cancel_waiting(self, watch: Watch, ref: JobRef) -> bool:
+        """End a job that its array has not started yet; `False` when it has."""
+        live = self._places.live_file(ref.job_id)
+        lock = _claim(live) if waits(watch.pod) and live.parent.is_dir() else None
+        if lock is None:
+            return False
+        try:
+            if not read_events(watch.pod):
+                end_unstarted(Path(watch.pod), live, "CANCELLED", "cancelled")
+            return watch.state().status.is_terminal
+        finally:
+            live.unlink(missing_ok=True)
+            os.close(lock)
+
     def _sweep(self, spec: JobSpec) -> None:
         """Take away what killed processes of this user left; that may wait, so no failure of it matters."""
         with suppress(OSError):
-            for _living in self.find():
+            for _living in self._started():
                 pass
             store = root_path(spec.options.storage or self.default_storage(spec.options), self._places.home)
             if store and Path(store) in Path(local_path(spec.job_url)).parents:

@@ -40,6 +40,11 @@ class Places:
         """Return the folder with one locked file for each living job."""
         return self.state / "live"
 
+    @property
+    def arrays(self) -> Path:
+        """Return the folder with one locked file for each array that still holds jobs."""
+        return self.state / "arrays"
+
     def live_file(self, job_id: str) -> Path:
         """Return the file that the job's supervisor keeps locked while it lives."""
         return self.live / job_id
@@ -56,9 +61,9 @@ class Places:
 
 def make_private(folder: Path) -> None:
     """Make a folder and the folders above it, readable by this user alone; what exists stays as it is."""
-    for path in (*reversed(folder.parents), folder):
-        if not path.exists():
-            path.mkdir(mode=0o700, exist_ok=True)
+    if not folder.exists():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def job_limit(environ: Mapping[str, str]) -> int:

@@ -8,7 +8,13 @@ from kinetic_core.plugin import Backend, BackendDriver, Capability, DriverContex
 @hookimpl
 def kinetic_backend_drivers() -> Sequence[BackendDriver]:
     """Offer the backend `local`."""
-    capabilities = (Capability.FOLLOW_LOGS, Capability.SECRETS, Capability.MOUNT, Capability.CONTEXT_LAYERS)
+    capabilities = (
+        Capability.ARRAYS,
+        Capability.FOLLOW_LOGS,
+        Capability.SECRETS,
+        Capability.MOUNT,
+        Capability.CONTEXT_LAYERS,
+    )
     return (BackendDriver(name="local", open=_open, capabilities=capabilities, remote=False),)
 
 

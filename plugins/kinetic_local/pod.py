@@ -11,6 +11,7 @@ from kinetic_local.descriptors import clear_of_streams
 LOG = "log"
 EVENTS = "events.jsonl"
 CANCEL = "cancel"
+QUEUED = "queued"
 
 
 def append_event(descriptor: int, kind: str, status: str, reason: str = "", **details: str | float | None) -> None:
@@ -60,7 +61,7 @@ def request_cancel(pod: str) -> None:
 
 def remove_pod(pod: str) -> None:
     """Remove the pod's folder: what a job writes there by name, and nothing else, whatever the path names."""
-    for name in (LOG, EVENTS, CANCEL):
+    for name in (LOG, EVENTS, CANCEL, QUEUED):
         with suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(f"{pod}/{name}")  # noqa: PTH108 - as above
     with suppress(OSError):

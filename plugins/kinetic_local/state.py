@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
+from kinetic_local.array import belonged, waits
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.places import Places, remove_private
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
@@ -64,8 +65,17 @@ class Watch:
             return _state(events[-1])
         if self.is_alive():
             return JobState(status=JobStatus.PENDING, reason="starting")
+        if self.is_here and waits(self.pod):
+            return JobState(status=JobStatus.PENDING, reason="waiting for other jobs of its batch")
+        if belonged(self.pod):
+            return JobState(status=JobStatus.NOT_FOUND, reason="the process that was to start it is no more")
         where = f"; it was submitted on {self.machine}" if self.machine not in ("", os.uname().nodename) else ""
         return JobState(status=JobStatus.NOT_FOUND, reason=f"there is no such job in {self.pod}{where}")
+
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether nobody has submitted the job yet, or what was to start it is no more."""
+        return self.state().status is JobStatus.NOT_FOUND
 
     def signal_supervisor(self, number: signal.Signals) -> bool:
         """Send the supervisor a signal; tell whether there was one, never another process that has its id now."""

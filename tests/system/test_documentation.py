@@ -19,6 +19,7 @@ SHOWN = [
             "data-and-volumes",
             "environment-and-secrets",
             "jobs-that-outlive-their-client",
+            "map-over-inputs",
         )
     ),
 ]

@@ -111,6 +111,36 @@ def test_a_job_of_ours_runs_under_the_other_runner_and_its_record_is_read_by_bot
         assert repr(theirs.exception) == repr(ours["exception"])
 
 
+def test_each_input_of_a_batch_of_ours_runs_under_the_other_runner(project: Project) -> None:
+    ended = project.run(
+        """
+        import json, sys
+        sys.path.insert(1, "src")
+        import kinetic, train
+        data = kinetic.Data("data")
+        batch = train.train.run_async_map(
+            [{"x": x, "cfg": {"dir": data, "pair": (data, 5)}, "extra": [kinetic.Data("data/a.txt")]} for x in (1, 2)]
+        )
+        failing = train.fail.run_async_map([4])
+        failing.wait()
+        print(json.dumps([batch.results(cleanup=False), batch.group_id, failing.group_id]))
+        """,
+        environ={"COLOUR": "blue"},
+    )
+    values, *groups = ended.said
+    assert values == [[x, 7, "late", "A", 5, "A", "blue", True] for x in (3, 6)]
+    for group_id, index, code in ((groups[0], 0, 0), (groups[0], 1, 0), (groups[1], 0, 1)):
+        folder = project.store / group_id
+        job = folder / "jobs" / f"{index}-1"
+        (job / "payload.pkl").hardlink_to(folder / "payloads" / f"{index}.pkl")
+        (job / "context.zip").hardlink_to(folder / "context.zip")
+        ours = original_runner.read_result(job / "result.pkl")
+        assert other_runner(job)[0] == code
+        theirs = read_result(original_runner.read_result(job / "theirs.pkl"))
+        assert (theirs.success, theirs.result) == (ours["success"], ours["result"])
+        assert repr(theirs.exception) == repr(ours["exception"])
+
+
 def ours(folder: Path, arguments: list[str], **environ: str) -> tuple[int, str]:
     """Run a job of the other client under our runner."""
     ran = subprocess.run(

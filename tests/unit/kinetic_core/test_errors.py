@@ -6,7 +6,7 @@ import pytest
 
 import kinetic
 from kinetic_core import errors
-from kinetic_core.errors import KineticError, RemoteError
+from kinetic_core.errors import BatchError, KineticError, RemoteError
 
 CONTRACT = {
     "ConfigError": ValueError,
@@ -39,12 +39,21 @@ def test_a_cancelled_job_is_a_failed_one() -> None:
 
 
 def test_every_error_has_a_built_in_among_its_bases() -> None:
-    ours = [item for item in vars(errors).values() if isinstance(item, type) and item is not KineticError]
+    types = [item for item in vars(errors).values() if isinstance(item, type) and item.__module__ == errors.__name__]
+    ours = [item for item in types if item is not KineticError]
+    assert ours
     for error in ours:
         assert issubclass(error, KineticError)
         assert any(
             base.__module__ == "builtins" and base not in (Exception, BaseException) for base in error.mro()[:-3]
         )
+
+
+def test_a_batch_error_keeps_what_is_known_of_the_batch() -> None:
+    error = BatchError("1 of 2", group_id="batch-0a1b2c3d", submission_failures={1: ValueError()}, partial_results=[4])
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert (str(one), one.group_id, one.failures, one.partial_results) == ("1 of 2", "batch-0a1b2c3d", [], [4])
+        assert [type(failure) for failure in one.submission_failures.values()] == [ValueError]
 
 
 def test_a_remote_error_keeps_what_is_known_of_the_other() -> None:

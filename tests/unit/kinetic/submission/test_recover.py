@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinetic.submission.recover import step, submit_or_find
+from kinetic.jobs.starting import submit_or_find
+from kinetic.submission.recover import step
 from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.model.job import JobRef, JobSpec, JobState, JobStatus, StagedArtifact
 from kinetic_core.model.request import RunOptions
