@@ -1,6 +1,5 @@
 """The runner's environment: made of a short list of what may pass, so that nothing of the client leaks in."""
 
-import fnmatch
 from collections.abc import Mapping
 from typing import Final
 
@@ -25,7 +24,12 @@ PASSING: Final = (
     "DYLD_LIBRARY_PATH",
     names.ENV_LOG_LEVEL,
 )
-"""Names, and patterns of names, of the client's variables that a job sees without having captured them."""
+"""Names, and beginnings of names, of the client's variables that a job sees without having captured them."""
+
+
+_NAMES: Final = frozenset(PASSING)
+_PREFIXES: Final = tuple(name.removesuffix("*") for name in PASSING if name.endswith("*"))
+_OF_EVERY_RUNNER: Final = {"PYTHONUNBUFFERED": "1"}
 
 
 def passing(environ: Mapping[str, str]) -> dict[str, str]:
@@ -34,9 +38,7 @@ def passing(environ: Mapping[str, str]) -> dict[str, str]:
     >>> passing({"PATH": "/bin", "PYTHONPATH": "/secret", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "x"})
     {'PATH': '/bin', 'LC_ALL': 'C'}
     """
-    return {
-        name: value for name, value in environ.items() if any(fnmatch.fnmatchcase(name, pattern) for pattern in PASSING)
-    }
+    return {name: value for name, value in environ.items() if name in _NAMES or name.startswith(_PREFIXES)}
 
 
 def runner_environ(spec: JobSpec, environ: Mapping[str, str]) -> dict[str, str]:
@@ -50,10 +52,19 @@ def runner_environ(spec: JobSpec, environ: Mapping[str, str]) -> dict[str, str]:
         passing(environ)
         | dict(spec.secrets)
         | {
-            "PYTHONUNBUFFERED": "1",
+            **_OF_EVERY_RUNNER,
             names.ENV_JOB_ID: spec.job_id,
             names.ENV_OUTPUT_DIR: spec.output_dir,
             names.ENV_HOST_INDEX: "0",
             names.ENV_NUM_HOSTS: "1",
         }
     )
+
+
+def standby_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a runner's environment has whatever its job is: all that acts when an interpreter starts.
+
+    Args:
+        environ: The client's.
+    """
+    return passing(environ) | _OF_EVERY_RUNNER
