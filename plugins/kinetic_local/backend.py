@@ -22,7 +22,7 @@ from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sw
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
-from kinetic_local.pod import LOG, read_events, remove_pod, request_cancel
+from kinetic_local.pod import LOG, forget_events, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
@@ -225,10 +225,15 @@ class LocalBackend:
         """Hand the job to processes that wait for one, or to new ones where nothing else may be told from them."""
         # Some variables act when a process starts; which ones, nobody knows of secrets.
         if is_wanted(self._environ) and not spec.secrets and is_runner(job.command):
-            with reserve().taken(standby_environ(self._environ)) as taken:
-                if taken is not None:
-                    launch_ahead(job, *taken)
-                    return
+            try:
+                with reserve().taken(standby_environ(self._environ)) as taken:
+                    if taken is not None:
+                        launch_ahead(job, *taken)
+                        return
+            except SubmissionError as error:
+                # It is gone, whatever ended it, and what is told of it must not stand before what is true.
+                self._log.debug("standby_lost", job_id=job.job_id, error=str(error))
+                forget_events(job.pod)
         launch(job, passing(self._environ))
 
     def _wait_for_end(self, watch: Watch, number: signal.Signals, timeout_s: float) -> None:

@@ -47,7 +47,8 @@ def supervise(channel: int, taking: int, pid: int, *, theirs: int, telling: int,
     for stream in (1, 2):
         os.dup2(log, stream)
     os.close(log)
-    see_through(job, _Parked(pid, telling, f"{job.pod}/{LOG}").start)
+    parked = _Parked(pid, telling, f"{job.pod}/{LOG}")
+    see_through(job, parked.start, before_waiting=parked.let_go)
 
 
 class _Parked:
@@ -68,6 +69,12 @@ class _Parked:
             if pid:
                 os.close(self._telling)
         return spawn(command, environ, directory, default_signals)
+
+    def let_go(self) -> None:
+        """Let the runner end: a long queue would hold the memory of as many."""
+        pid, self._pid = self._pid, 0
+        os.close(self._telling)
+        os.waitpid(pid, 0)
 
 
 def _told(telling: int, message: bytes) -> bool:

@@ -75,6 +75,12 @@ def who():
     }
 
 @kinetic.run
+def hold(path):
+    import os, time
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+@kinetic.run
 def linger(path):
     import os, pathlib, subprocess, time
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
@@ -209,6 +215,21 @@ print(json.dumps([watch.who()["calls"], watch.who()["calls"]]))
     wait_until(lambda: alive(looking) == [])
 
 
+def test_a_supervisor_that_ends_as_it_is_given_a_job_is_replaced(looking: Project) -> None:
+    code = """
+from kinetic_local.reserve import Standby
+def broken(standby, message, locks):
+    raise BrokenPipeError(32, "Broken pipe")
+watch.who()
+send, Standby.send = Standby.send, broken
+jobs = [watch.who()]
+Standby.send = send
+print(json.dumps([*jobs, watch.who()]))
+"""
+    assert [job["ahead"] for job in said(looking, code)] == [False, True]
+    wait_until(lambda: alive(looking) == [])
+
+
 def test_what_a_new_process_would_take_over_is_taken_over(looking: Project) -> None:
     code = """
 told = [watch.who()]
@@ -233,14 +254,20 @@ def test_a_secret_acts_from_the_very_start(looking: Project) -> None:
     assert "PYTHONHASHSEED" not in plain["environ"]
 
 
-def test_jobs_that_wait_for_their_turn_run_one_after_the_other(looking: Project) -> None:
-    code = """
-handles = [watch.who.run_async() for _ in range(5)]
-print(json.dumps([handle.result() for handle in handles]))
+def test_jobs_that_wait_for_their_turn_hold_no_runner_and_run_one_after_the_other(
+    looking: Project, tmp_path: Path
+) -> None:
+    code = f"""
+import pathlib
+first = watch.hold.run_async({str(tmp_path / "go")!r})
+others = [watch.who.run_async() for _ in range(3)]
+pathlib.Path({str(tmp_path / "go")!r}).touch()
+first.result()
+print(json.dumps([handle.result() for handle in others]))
 """
     jobs = said(looking, code, KINETIC_LOCAL_JOBS="1")
-    assert len({job["pid"] for job in jobs}) == 5
-    assert [job["calls"] for job in jobs] == [1] * 5
+    assert len({job["pid"] for job in jobs}) == 3
+    assert [(job["calls"], job["ahead"]) for job in jobs] == [(1, False)] * 3
 
 
 def test_jobs_of_several_threads_keep_to_their_own(looking: Project) -> None:
