@@ -7,12 +7,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from kinetic_local.job import Job
+from kinetic_local.job import LENGTH_BYTES, Job
 from kinetic_local.pod import LOG, open_log
 from kinetic_local.spawn import adopt_orphans, kill_when_closed, spawn
 from kinetic_local.supervisor import see_through
 
-LENGTH_BYTES: Final = 8
 _LOCKS: Final = 2
 _BLOCK_BYTES: Final = 1 << 16
 

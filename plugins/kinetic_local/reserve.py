@@ -13,13 +13,14 @@ from typing import Final
 
 import kinetic_core
 from kinetic_local.inheritance import inheritance
+from kinetic_local.job import LENGTH_BYTES
 from kinetic_local.processes import start_mark
 
 ENV_STANDBY: Final = "KINETIC_LOCAL_STANDBY"
-LENGTH_BYTES: Final = 8
 _PATIENCE_S: Final = 10.0
 _IS_LINUX: Final = sys.platform == "linux"
-# The runner's modules are imported while the path is what it is for every runner; a driver imports none of them.
+# The first process ends at once, so that the client has no child. The runner's modules are imported while the path is
+# what it is for every runner; the driver itself imports none of them.
 _BOOT: Final = """\
 import os
 if os.fork():

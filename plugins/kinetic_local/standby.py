@@ -65,9 +65,7 @@ def _give_way(ending: int) -> None:
 
 
 def _detach(channel: int) -> None:
-    """Be nobody's child and in nobody's session, in no directory that may go, with no files open but the channel."""
-    if os.fork():
-        os._exit(0)
+    """Be in nobody's session, in no directory that may go, with no files open but the channel."""
     os.setsid()
     os.chdir("/")
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the runner's own imports are late
