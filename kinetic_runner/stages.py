@@ -21,6 +21,7 @@ from kinetic_runner.loading import load_pickle, load_plain
 from kinetic_runner.mounts import displaced
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.preview import known_before_loading
+from kinetic_runner.uris import local_path
 from kinetic_runner.workspace import extract
 
 Phase = tuple[str, Callable[[Job], None]]
@@ -38,7 +39,10 @@ def download(job: Job) -> None:
     calls.append(partial(fetch, asked.payload, job.scratch, log=job.log, hashed=asked.payload_sha256 is not None))
     if asked.requirements is not None:
         calls.append(partial(fetch, asked.requirements, job.scratch, log=job.log, hashed=False))
-    job.context, *fetched = side_by_side(calls)
+    uris = (asked.context, *layers, asked.payload, asked.requirements)
+    # Local files are only read; threads would take longer than that.
+    remote = any(local_path(uri) is None for uri in uris if uri is not None)
+    job.context, *fetched = side_by_side(calls) if remote else [call() for call in calls]
     job.layers, (job.payload_file, *others) = fetched[: len(layers)], fetched[len(layers) :]
     job.requirements = others[0] if others else None
 

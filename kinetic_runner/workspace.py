@@ -1,15 +1,19 @@
 """Extracting the context: every file where it belongs, nothing anywhere else."""
 
+import gc
 import os
 import time
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final
 
-from kinetic_runner.entries import Plot, check_size, plot
+from kinetic_runner.beside import beside
+from kinetic_runner.entries import Plot, check_size, halves, plot
+from kinetic_runner.inflate import unpacker
 from kinetic_runner.log import Log
 from kinetic_runner.ziplist import ZipEntry, data_range, list_archive
 
@@ -42,7 +46,7 @@ def extract(archive: Path, workspace: Path, *, environ: Mapping[str, str], log: 
     with archive.open("rb") as stream:
         if not os.fstat(stream.fileno()).st_size:
             raise ValueError("not a ZIP archive, or cut off")
-        with mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+        with mmap(stream.fileno(), 0, access=ACCESS_READ) as data, _no_collection():
             entries = list_archive(data)
             warning = check_size(entries, len(data), environ)
             if warning:
@@ -66,18 +70,41 @@ def _exact_modes() -> Iterator[int]:
         os.umask(umask)
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector out of lists that only grow: it would look through them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Extraction:
     def __init__(self, data: mmap, workspace: Path, umask: int) -> None:
         self._data = data
+        self._zlib = unpacker(len(data))
+        self._errors = (zlib.error, self._zlib.error)
         self._workspace = workspace
         self._umask = umask
         self._times: dict[tuple[int, int], int | None] = {}
 
     def write(self, plotted: Plot) -> None:
         self._make_directories(plotted.directories)
+        mine, theirs = halves(plotted.files)
+        with beside(partial(self._write_files, theirs)) if theirs else nullcontext():
+            self._write_files(mine)
+        # Last and inner ones first: a directory that denies writing must be full by then, and its time stays.
+        for path, own in reversed(plotted.directories.items()):
+            if own is not None:
+                self._finish_directory(path, own)
+
+    def _write_files(self, files: Sequence[tuple[str, ZipEntry]]) -> None:
         opened, directory = "", self._open("")
         try:
-            for path, entry in plotted.files:
+            for path, entry in files:
                 parent, _, name = path.rpartition("/")
                 if parent != opened:
                     os.close(directory)
@@ -85,10 +112,6 @@ class _Extraction:
                 self._write_file(directory, name, entry)
         finally:
             os.close(directory)
-        # Last and inner ones first: a directory that denies writing must be full by then, and its time stays.
-        for path, own in reversed(plotted.directories.items()):
-            if own is not None:
-                self._finish_directory(path, own)
 
     def _open(self, path: str) -> int:
         return os.open(self._workspace / path, _DIRECTORY)
@@ -122,37 +145,38 @@ class _Extraction:
             os.close(file)
 
     def _inflate_at_once(self, file: int, start: int, end: int, entry: ZipEntry) -> None:
+        size = entry.size_bytes
         try:
-            content = zlib.decompress(self._data[start:end], -zlib.MAX_WBITS, min(entry.size_bytes, _CHUNK_BYTES) + 1)
-        except zlib.error as error:
+            content = self._zlib.decompress(self._data[start:end], -zlib.MAX_WBITS, min(size, _CHUNK_BYTES) + 1)
+        except self._errors as error:
             raise _damaged(entry) from error
-        if len(content) != entry.size_bytes:
+        if len(content) != size:
             raise _wrong_size(entry)
-        if zlib.crc32(content) != entry.crc:
+        if self._zlib.crc32(content) != entry.crc:
             raise _damaged(entry)
         _write(file, content)
 
     def _inflate(self, file: int, start: int, end: int, entry: ZipEntry) -> None:
-        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+        packed = self._zlib.decompressobj(-zlib.MAX_WBITS)
         crc = written = 0
         rest = b""
-        while not unpacker.eof:
+        while not packed.eof:
             if not rest:
                 rest, start = self._data[start : min(end, start + _CHUNK_BYTES)], start + _CHUNK_BYTES
             try:
-                content = unpacker.decompress(rest, _CHUNK_BYTES)
-            except zlib.error as error:
+                content = packed.decompress(rest, _CHUNK_BYTES)
+            except self._errors as error:
                 raise _damaged(entry) from error
             # With nothing left to read there may still be something to come out.
             if not rest and not content:
                 break
-            rest = unpacker.unconsumed_tail
+            rest = packed.unconsumed_tail
             written += len(content)
             if written > entry.size_bytes:
                 raise _wrong_size(entry)
-            crc = zlib.crc32(content, crc)
+            crc = self._zlib.crc32(content, crc)
             _write(file, content)
-        if written != entry.size_bytes or not unpacker.eof:
+        if written != entry.size_bytes or not packed.eof:
             raise _wrong_size(entry)
         if crc != entry.crc:
             raise _damaged(entry)
@@ -161,7 +185,7 @@ class _Extraction:
         crc = 0
         for at in range(start, end, _CHUNK_BYTES):
             content = self._data[at : min(end, at + _CHUNK_BYTES)]
-            crc = zlib.crc32(content, crc)
+            crc = self._zlib.crc32(content, crc)
             _write(file, content)
         if crc != entry.crc:
             raise _damaged(entry)

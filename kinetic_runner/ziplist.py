@@ -12,8 +12,8 @@ from typing import Final
 
 from kinetic_core.wire.zipdirectory import find_directory
 
-_CENTRAL: Final = Struct("<4s4B4HL2L5H2L")
-_LOCAL: Final = Struct("<4s5HL2L2H")
+_CENTRAL: Final = Struct("<4sxB2x4H3L3H4x2L")
+_LOCAL: Final = Struct("<4s22x2H")
 _MAX_32: Final = 0xFFFFFFFF
 _UTF8: Final = 0x800
 _ENCRYPTED: Final = 0x2041
@@ -63,12 +63,12 @@ def data_range(data: mmap, entry: ZipEntry) -> tuple[int, int]:
         ValueError: The entry's own header is missing or names something else.
     """
     try:
-        head = _LOCAL.unpack_from(data, entry.offset)
+        magic, name_len, extra_len = _LOCAL.unpack_from(data, entry.offset)
     except Exception as error:
         raise ValueError(f"the header of {entry.name!r} is missing") from error
     name_at = entry.offset + _LOCAL.size
-    start = name_at + head[9] + head[10]
-    if head[0] != b"PK\3\4" or data[name_at : name_at + head[9]] != entry.raw_name:
+    start = name_at + name_len + extra_len
+    if magic != b"PK\3\4" or data[name_at : name_at + name_len] != entry.raw_name:
         raise ValueError(f"the header of {entry.name!r} is damaged or names something else")
     if start + entry.packed_bytes > len(data):
         raise ValueError(f"the bytes of {entry.name!r} are cut off")
@@ -80,25 +80,18 @@ def _read_directory(data: mmap, at: int, end: int) -> Iterator[ZipEntry]:
         if at + _CENTRAL.size > end:
             raise ValueError("the archive's directory is cut off")
         fields = _CENTRAL.unpack_from(data, at)
-        magic, creator, flags, method, time, date, crc, packed, size = fields[0], fields[2], *fields[5:12]
-        name_len, extra_len, comment_len, _, _, external, offset = fields[12:]
+        magic, creator, flags, method, time, date, crc, packed, size, name_len, extra_len, comment_len = fields[:12]
+        external, offset = fields[12:]
         name_at = at + _CENTRAL.size
         extra_at = name_at + name_len
         at = extra_at + extra_len + comment_len
         if magic != b"PK\1\2" or at > end:
             raise ValueError("the archive's directory is damaged")
         raw_name = data[name_at:extra_at]
+        mode = external >> 16 if creator in _UNIX else None
+        # By position: names would cost as much again, for each of a hundred thousand.
         entry = ZipEntry(
-            name=_decode(raw_name, flags),
-            raw_name=raw_name,
-            method=method,
-            crc=crc,
-            packed_bytes=packed,
-            size_bytes=size,
-            offset=offset,
-            unix_mode=external >> 16 if creator in _UNIX else None,
-            dos_time=(date, time),
-            unix_mtime_s=None,
+            _decode(raw_name, flags), raw_name, method, crc, packed, size, offset, mode, (date, time), None
         )
         if flags & _ENCRYPTED:
             raise ValueError(f"entry {entry.name!r} is encrypted")

@@ -109,8 +109,13 @@ def pointer_key(job_id: str) -> str:
 
 def record_job(storage: Storage, record: JobRecord) -> None:
     """Write handle and pointer; the pointer last, so that it never leads nowhere."""
-    storage.put_bytes(_bytes(record.to_json()), f"{record.folder}/handle.json")
+    update_job(storage, record)
     storage.put_bytes(_bytes({"format": FORMAT, "folder": record.folder}), pointer_key(record.job_id))
+
+
+def update_job(storage: Storage, record: JobRecord) -> None:
+    """Write the handle of a job whose pointer is there."""
+    storage.put_bytes(_bytes(record.to_json()), f"{record.folder}/handle.json")
 
 
 def read_job(storage: Storage, job_id: str) -> JobRecord:

@@ -14,7 +14,7 @@ from kinetic import settings
 from kinetic.host import Host
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.handle import JobHandle
-from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job
+from kinetic.jobs.ledger import JobRecord, forget_job, now, record_job, update_job
 from kinetic.jobs.starting import submit_or_find
 from kinetic.log import apply_environment, get_logger
 from kinetic.scratch import scratch
@@ -249,7 +249,7 @@ def _launch(
         raise
     if ref != record.ref:
         record = attrs.evolve(record, ref=ref)
-        record_job(store, record)
+        update_job(store, record)
     if context is not None:
         clean_contexts(store, request.surroundings)
     get_logger("kinetic.submission").info(

@@ -80,11 +80,12 @@ class _Chooser:
         self._known: dict[str, bool] = {}
 
     def covers(self, file: str) -> bool:
-        # Plain text operations: this is asked for every module of the process.
-        directory = os.path.dirname(os.path.normpath(os.path.join(self._cwd, file)))
-        covered = self._known.get(directory)
+        # As spelled: this is asked for every module of the process, and most share a directory.
+        folder = os.path.dirname(file)
+        covered = self._known.get(folder)
         if covered is None:
-            covered = self._known[directory] = self._covers_directory(directory)
+            directory = os.path.normpath(os.path.join(self._cwd, folder))
+            covered = self._known[folder] = self._covers_directory(directory)
         return covered
 
     def _covers_directory(self, directory: str) -> bool:

@@ -50,12 +50,11 @@ def spellings(path: Path, root: Path) -> tuple[str, ...]:
     >>> spellings(Path("/q"), Path("/p"))
     ()
     """
-    real_root = Path(os.path.realpath(root))
-    found = [
-        _below(Path(os.path.realpath(path)), real_root),
-        _below(path, root),
-        _below_alias(path, real_root),
-    ]
+    real, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
+    found = [_below(real, real_root), _below(path, root)]
+    if real != path:
+        # Without links on the way, no parent is another name of the root.
+        found.append(_below_alias(path, real_root))
     return tuple(dict.fromkeys(rel for rel in found if rel is not None))
 
 

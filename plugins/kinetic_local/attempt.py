@@ -3,7 +3,10 @@
 import os
 
 from kinetic_local.job import Job
-from kinetic_local.spawn import spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kinetic_local.spawn import StartRunner
 
 
 class Attempt:
@@ -24,15 +27,15 @@ class Attempt:
         self.error = error
 
 
-def start(job: Job, number: int) -> Attempt:
-    """Make the private folder of the attempt of that number, and start a runner in it."""
+def start(job: Job, number: int, start_runner: "StartRunner") -> Attempt:
+    """Make the private folder of the attempt of that number, and start a runner in it, by `spawn` or as it does."""
     folder = f"{job.folder}-{number}"
     workspace, mounts, temporary = (f"{folder}/{name}" for name in ("workspace", "mounts", "temporary"))
     try:
         for path in (folder, workspace, mounts, temporary):
             os.mkdir(path, 0o700)  # noqa: PTH102 - pathlib would double the time until the runner starts
         environ = job.environ | {"TMPDIR": temporary, "KINETIC_MOUNT_ROOT": mounts}
-        pid = spawn([*job.command, "--workspace", workspace], environ, folder, job.default_signals)
+        pid = start_runner([*job.command, "--workspace", workspace], environ, folder, job.default_signals)
     except OSError as error:
         return Attempt(folder, 0, error)
     return Attempt(folder, pid, None)

@@ -9,22 +9,23 @@ from pathlib import Path
 from typing import Final
 
 from kinetic_core.errors import SubmissionError
-from kinetic_core.findings import Finding
+from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
 from kinetic_local.array import end_unstarted, enqueue, waiting_jobs, waits
 from kinetic_local.bundle import bundle_where_needed
-from kinetic_local.command import runner_command
-from kinetic_local.environment import passing, runner_environ
+from kinetic_local.command import is_runner, runner_command
+from kinetic_local.environment import passing, runner_environ, standby_environ
 from kinetic_local.job import Job
-from kinetic_local.launch import launch
+from kinetic_local.launch import launch, launch_ahead
 from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sweep_parts
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
-from kinetic_local.pod import LOG, read_events, remove_pod, request_cancel
+from kinetic_local.pod import LOG, forget_events, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
+from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
 from kinetic_local.turns import draw_ticket, drop_ticket
 
@@ -65,7 +66,10 @@ class LocalBackend:
 
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
-        return tuple(check(request.options, self._places, self._environ))
+        findings = tuple(check(request.options, self._places, self._environ))
+        if not any(finding.severity is Severity.ERROR for finding in findings):
+            self._prepare(request)
+        return findings
 
     def default_storage(self, options: RunOptions) -> str:  # noqa: ARG002 - the interface's argument
         """Return the URL of the user's own store."""
@@ -246,13 +250,33 @@ class LocalBackend:
                 retries=spec.options.retries,
                 grace_s=self._grace_s,
             )
-            launch(job, passing(self._environ))
+            self._launch(spec, job)
         except BaseException:
             drop_ticket(queue, ticket)
             remove_pod(str(self._places.pod(spec.job_id, spec.job_url)))
             raise
         finally:
             os.close(ticket_lock)
+
+    def _prepare(self, request: RunRequest) -> None:
+        """Let the job's processes start while it is still being packaged."""
+        if is_wanted(self._environ) and not request.options.secrets and not bundle_where_needed(self._places.state):
+            reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
+
+    def _launch(self, spec: JobSpec, job: Job) -> None:
+        """Hand the job to processes that wait for one, or to new ones where nothing else may be told from them."""
+        # Some variables act when a process starts; which ones, nobody knows of secrets.
+        if is_wanted(self._environ) and not spec.secrets and is_runner(job.command):
+            try:
+                with reserve().taken(standby_environ(self._environ)) as taken:
+                    if taken is not None:
+                        launch_ahead(job, *taken)
+                        return
+            except SubmissionError as error:
+                # It is gone, whatever ended it, and what is told of it must not stand before what is true.
+                self._log.debug("standby_lost", job_id=job.job_id, error=str(error))
+                forget_events(job.pod)
+        launch(job, passing(self._environ))
 
     def _wait_for_end(self, watch: Watch, number: signal.Signals, timeout_s: float) -> None:
         """Signal the supervisor as soon as it can be, and wait until it is gone."""

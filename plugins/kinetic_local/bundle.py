@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import site
 import sys
 from collections.abc import Iterator
 from hashlib import sha256
@@ -12,6 +11,7 @@ from typing import Final
 
 from kinetic_core.errors import SubmissionError
 from kinetic_core.wire.removal import remove_tree
+from kinetic_local.inheritance import start_paths
 from kinetic_local.places import make_private
 
 _CONTENTS: Final = {
@@ -35,7 +35,7 @@ def bundle_where_needed(state: Path) -> str:
         SubmissionError: One of the packages is not on this process's path either.
     """
     folders = {name: _folder(name) for name in _CONTENTS}
-    if {str(folder.parent) for folder in folders.values()} <= set(_paths_at_start()):
+    if {str(folder.parent) for folder in folders.values()} <= set(start_paths()):
         return ""
     return str(_bundle(state, sorted(_sources(folders))))
 
@@ -45,15 +45,6 @@ def _folder(package: str) -> Path:
     if spec is None or spec.origin is None:
         raise SubmissionError(f"the local backend needs the package {package}, which cannot be found here")
     return Path(spec.origin).parent
-
-
-def _paths_at_start() -> Iterator[str]:
-    """Yield what a fresh interpreter has on its path: the folders for packages, and those that `.pth` files add."""
-    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-    for folder in folders:
-        yield folder
-        for file in sorted(Path(folder).glob("*.pth")):
-            yield from (line.rstrip() for line in file.read_text(errors="replace").splitlines())
 
 
 def _sources(folders: dict[str, Path]) -> Iterator[tuple[str, Path]]:

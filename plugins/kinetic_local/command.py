@@ -5,6 +5,7 @@ from typing import Final
 
 from kinetic_core.model.job import JobSpec
 
+_INSTALLED: Final = ["-P", "-m", "kinetic_runner"]
 _FROM_BUNDLE: Final = (
     "import sys, runpy; sys.path.append(sys.argv.pop(1));"
     " runpy.run_module('kinetic_runner', run_name='__main__', alter_sys=True)"
@@ -18,7 +19,7 @@ def runner_command(spec: JobSpec, *, bundle: str = "") -> list[str]:
         spec: The job.
         bundle: A folder to import the runner from; empty where the interpreter has it installed.
     """
-    start = ["-P", "-c", _FROM_BUNDLE, bundle] if bundle else ["-P", "-m", "kinetic_runner"]
+    start = ["-P", "-c", _FROM_BUNDLE, bundle] if bundle else _INSTALLED
     return [
         sys.executable,
         *start,
@@ -37,3 +38,8 @@ def runner_command(spec: JobSpec, *, bundle: str = "") -> list[str]:
         ",".join(spec.allowed_serialization),
         "--no-working-dir-link",
     ]
+
+
+def is_runner(command: list[str]) -> bool:
+    """Tell whether the command starts the runner that this interpreter has installed."""
+    return command[: len(_INSTALLED) + 1] == [sys.executable, *_INSTALLED]

@@ -1,6 +1,5 @@
 """The runner's environment: made of a short list of what may pass, so that nothing of the client leaks in."""
 
-import fnmatch
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,25 +25,31 @@ PASSING: Final = (
     "DYLD_LIBRARY_PATH",
     names.ENV_LOG_LEVEL,
 )
-"""Names, and patterns of names, of the client's variables that a job sees without having captured them."""
+"""Names, and beginnings of names, of the client's variables that a job sees without having captured them."""
+
+
+_NAMES: Final = frozenset(PASSING)
+_PREFIXES: Final = tuple(name.removesuffix("*") for name in PASSING if name.endswith("*"))
+_OF_EVERY_RUNNER: Final = {"PYTHONUNBUFFERED": "1"}
 
 
 StorageOptions = Mapping[str, Mapping[str, Any]]
 _NONE: Final[StorageOptions] = {}
 _STORES: Final = {
     ("gs", "gcs"): (
-        "CLOUDSDK_CONFIG",
-        "FSSPEC_*",
-        "GCSFS_*",
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "GOOGLE_CLOUD_PROJECT",
-        "NO_GCE_CHECK",
-        "STORAGE_EMULATOR_HOST",
+        (
+            "CLOUDSDK_CONFIG",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_CLOUD_PROJECT",
+            "NO_GCE_CHECK",
+            "STORAGE_EMULATOR_HOST",
+        ),
+        ("FSSPEC_", "GCSFS_"),
     ),
-    ("s3", "s3a"): ("AWS_*", "FSSPEC_*"),
-    ("abfs", "abfss", "az"): ("AZURE_*", "FSSPEC_*"),
+    ("s3", "s3a"): ((), ("AWS_", "FSSPEC_")),
+    ("abfs", "abfss", "az"): ((), ("AZURE_", "FSSPEC_")),
 }
-"""Variables that a job sees only where its store is of that kind: the runner could not read it without."""
+"""Names, and beginnings of names, that a job sees only where its store is of that kind: it could not read it without."""
 
 
 def passing(environ: Mapping[str, str]) -> dict[str, str]:
@@ -53,9 +58,7 @@ def passing(environ: Mapping[str, str]) -> dict[str, str]:
     >>> passing({"PATH": "/bin", "PYTHONPATH": "/secret", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "x"})
     {'PATH': '/bin', 'LC_ALL': 'C'}
     """
-    return {
-        name: value for name, value in environ.items() if any(fnmatch.fnmatchcase(name, pattern) for pattern in PASSING)
-    }
+    return {name: value for name, value in environ.items() if name in _NAMES or name.startswith(_PREFIXES)}
 
 
 def store_access(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions) -> dict[str, str]:
@@ -67,10 +70,9 @@ def store_access(spec: JobSpec, environ: Mapping[str, str], options: StorageOpti
         options: What the user said to drivers, by URL scheme.
     """
     scheme = spec.job_url.partition("://")[0]
-    patterns = next((found for schemes, found in _STORES.items() if scheme in schemes), ())
-    return {
-        name: value for name, value in environ.items() if any(fnmatch.fnmatchcase(name, one) for one in patterns)
-    } | {f"FSSPEC_{scheme.upper()}": json.dumps(said) for scheme, said in options.items()}
+    exact, beginnings = next((found for schemes, found in _STORES.items() if scheme in schemes), ((), ()))
+    access = {name: value for name, value in environ.items() if name in exact or name.startswith(beginnings)}
+    return access | {f"FSSPEC_{scheme.upper()}": json.dumps(said) for scheme, said in options.items()}
 
 
 def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions = _NONE) -> dict[str, str]:
@@ -86,10 +88,19 @@ def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOp
         | store_access(spec, environ, options)
         | dict(spec.secrets)
         | {
-            "PYTHONUNBUFFERED": "1",
+            **_OF_EVERY_RUNNER,
             names.ENV_JOB_ID: spec.job_id,
             names.ENV_OUTPUT_DIR: spec.output_dir,
             names.ENV_HOST_INDEX: "0",
             names.ENV_NUM_HOSTS: "1",
         }
     )
+
+
+def standby_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a runner's environment has whatever its job is: all that acts when an interpreter starts.
+
+    Args:
+        environ: The client's.
+    """
+    return passing(environ) | _OF_EVERY_RUNNER

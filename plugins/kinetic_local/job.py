@@ -2,6 +2,9 @@
 
 import marshal
 
+LENGTH_BYTES = 8
+"""How long a number says, before a job that comes over a socket, how long it is."""
+
 
 class Job:
     """All that the supervisor must know; plain values only, so that a bare interpreter reads it at once."""

@@ -1,12 +1,13 @@
 """Starting a supervisor from the client: it belongs to no terminal, no session and no parent of the client's."""
 
+import functools
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from kinetic_local.job import Job
 from kinetic_local.places import remove_private
 from kinetic_local.pod import LOG, append_event, open_events, open_log
 from kinetic_local.processes import is_still, start_mark
+from kinetic_local.reserve import Standby
 
 _DEATH_S: Final = 2.0
 _POLL_S: Final = 0.005
@@ -62,16 +64,37 @@ def launch(job: Job, environ: Mapping[str, str]) -> None:
         raise SubmissionError(f"the local backend cannot start {sys.executable}: {error.strerror}") from error
     finally:
         os.close(log)
-    pid = 0
+    with process:
+        pid = _process_id(process, job)
+        with _whole(job, pid):
+            assert process.stdin is not None  # noqa: S101 - for the type checker: it is a pipe
+            _hand_over(job, pid, functools.partial(_write, process.stdin.fileno()))
+
+
+def launch_ahead(job: Job, standby: Standby, pid: int) -> None:
+    """Hand the job and its locks to a supervisor that waits for one.
+
+    Args:
+        job: As for `launch`.
+        standby: Where it waits.
+        pid: Its process id.
+
+    Raises:
+        SubmissionError: It is gone.
+    """
+    os.close(open_log(job.pod))
+    with _whole(job, pid):
+        _hand_over(job, pid, lambda data: standby.send(data, (job.live_fd, job.ticket_fd)))
+
+
+@contextmanager
+def _whole(job: Job, pid: int) -> Iterator[None]:
+    """Also when the user interrupts at the last moment: what could not be submitted must not run."""
     try:
-        with process:
-            pid = _process_id(process, job)
-            _hand_over(process, job, pid)
+        yield
     except BaseException:
-        # Also when the user interrupts at the last moment: what could not be submitted must not run.
-        if pid:
-            _kill(pid)
-            remove_private(job.folder)
+        _kill(pid)
+        remove_private(job.folder)
         raise
 
 
@@ -94,8 +117,7 @@ def _process_id(process: "subprocess.Popen[bytes]", job: Job) -> int:
     return int(said)
 
 
-def _hand_over(process: "subprocess.Popen[bytes]", job: Job, pid: int) -> None:
-    assert process.stdin is not None  # noqa: S101 - as above
+def _hand_over(job: Job, pid: int, send: Callable[[bytes], None]) -> None:
     try:
         events = open_events(job.pod)
         append_event(
@@ -110,11 +132,15 @@ def _hand_over(process: "subprocess.Popen[bytes]", job: Job, pid: int) -> None:
             limit=job.limit,
         )
         os.close(events)
-        rest = memoryview(job.to_bytes())
-        while rest:
-            rest = rest[os.write(process.stdin.fileno(), rest) :]
+        send(job.to_bytes())
     except OSError as error:
         raise SubmissionError(f"the local backend cannot hand the job over: {error.strerror}") from error
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _command() -> list[str]:

@@ -53,6 +53,12 @@ def read_events(pod: str) -> list[dict[str, Any]]:
     return events
 
 
+def forget_events(pod: str) -> None:
+    """Remove the events of processes that could not be given the job."""
+    with suppress(FileNotFoundError):
+        os.unlink(f"{pod}/{EVENTS}")  # noqa: PTH108 - as above
+
+
 def request_cancel(pod: str) -> None:
     """Note that the job is to be cancelled; the supervisor reads it when it is told to stop."""
     with suppress(FileNotFoundError):

@@ -5,6 +5,13 @@ import os
 
 from kinetic_local.descriptors import clear_of_streams
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    StartRunner = Callable[[list[str], dict[str, str], str, list[int]], int]
+    """Starts a runner as `spawn` does."""
+
 # POSIX fixes the number; importing `signal` would delay the runner.
 _SIGKILL = 9
 
@@ -37,7 +44,7 @@ def spawn(command: list[str], environ: dict[str, str], directory: str, default_s
             setsigmask=[],
             setsigdef=default_signals,
         )
-        _kill_when_closed(theirs, pid)
+        kill_when_closed(theirs, pid)
     finally:
         os.chdir("/")
         os.close(theirs)
@@ -45,7 +52,7 @@ def spawn(command: list[str], environ: dict[str, str], directory: str, default_s
     return pid
 
 
-def _kill_when_closed(theirs: int, group: int) -> None:
+def kill_when_closed(theirs: int, group: int) -> None:
     """Let the kernel send SIGKILL to the group when the pipe's other end closes.
 
     A parent-death signal would need ctypes before the first job line runs; asynchronous input on a pipe

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kinetic_core.wire.removal import remove_tree
 from kinetic_local.attempt import Attempt, start
@@ -18,6 +18,9 @@ from kinetic_local.pod import append_event, cancel_requested, open_events
 from kinetic_local.processes import descendants, signal_all, start_mark
 from kinetic_local.spawn import adopt_orphans
 from kinetic_local.turns import drop_ticket, take_slot
+
+if TYPE_CHECKING:
+    from kinetic_local.spawn import StartRunner
 
 _FIRST_POLL_S: Final = 0.002
 _LAST_POLL_S: Final = 0.05
@@ -29,9 +32,15 @@ _PEEK: Final = os.WEXITED | os.WNOHANG | os.WNOWAIT
 class Supervision:
     """Sees one job through, from its ticket to its last event."""
 
-    def __init__(self, job: Job) -> None:
-        """Take over the job; from now on a signal is a wish and no sudden death."""
+    def __init__(self, job: Job, *, start_runner: "StartRunner") -> None:
+        """Take over the job; from now on a signal is a wish and no sudden death.
+
+        Args:
+            job: What to see through.
+            start_runner: Starts the runner of an attempt, by `spawn` or as it does.
+        """
         self._job = job
+        self._start_runner = start_runner
         self._stopping = False
         self._awake, wake = os.pipe()
         for end in (self._awake, wake):
@@ -69,13 +78,13 @@ class Supervision:
         return False
 
     def _attempts(self, first: Attempt | None) -> Outcome:
-        attempt = first or start(self._job, 1)
+        attempt = first or start(self._job, 1, self._start_runner)
         for number in range(1, self._job.retries + 1):
             outcome = self._see_through(attempt, number)
             if not outcome.infrastructure or self._stopping:
                 return outcome
             self._record("job_retried", "RUNNING", outcome.reason, attempt=number)
-            attempt = start(self._job, number + 1)
+            attempt = start(self._job, number + 1, self._start_runner)
         return self._see_through(attempt, self._job.retries + 1)
 
     def _see_through(self, attempt: Attempt, number: int) -> Outcome:

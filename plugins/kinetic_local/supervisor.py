@@ -9,7 +9,14 @@ import os
 
 from kinetic_local.attempt import start
 from kinetic_local.job import Job
+from kinetic_local.spawn import spawn
 from kinetic_local.turns import take_slot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kinetic_local.spawn import StartRunner
 
 
 def main() -> None:
@@ -20,11 +27,24 @@ def main() -> None:
     job = Job.from_bytes(b"".join(chunks))
     if job is None:
         return
+    see_through(job, spawn)
+
+
+def see_through(job: Job, start_runner: "StartRunner", before_waiting: "Callable[[], None] | None" = None) -> None:
+    """Start the job's runner, at once when there is a free slot, and wait for its end.
+
+    Args:
+        job: With its locks.
+        start_runner: How.
+        before_waiting: Called when there is no free slot, before the wait for one.
+    """
     for lock in (job.live_fd, job.ticket_fd):
         os.set_inheritable(lock, False)  # noqa: FBT003 - the standard library's own spelling
     has_slot = take_slot(job.queue, job.ticket, job.limit) is not None
-    first = start(job, 1) if has_slot else None
+    first = start(job, 1, start_runner) if has_slot else None
+    if first is None and before_waiting is not None:
+        before_waiting()
 
     from kinetic_local.supervision import Supervision
 
-    Supervision(job).run(first)
+    Supervision(job, start_runner=start_runner).run(first)

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -303,8 +304,8 @@ def test_a_user_who_interrupts_while_submitting_starts_nothing(
 
     hand_over, pids = launch._hand_over, []
 
-    def interrupted(process: "subprocess.Popen[bytes]", job: Job, pid: int) -> None:
-        hand_over(process, job, pid)
+    def interrupted(job: Job, pid: int, send: Callable[[bytes], None]) -> None:
+        hand_over(job, pid, send)
         pids.append(pid)
         raise KeyboardInterrupt
 

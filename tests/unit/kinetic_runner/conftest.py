@@ -58,7 +58,9 @@ def memory() -> Iterator[Any]:
     system.store.clear()
 
 
-@pytest.fixture
-def box(tmp_path: Path) -> Box:
-    """Return an empty box."""
+@pytest.fixture(params=["zlib", "isal.isal_zlib"])
+def box(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Box:
+    """Return an empty box, whose small archives are unpacked as large ones are; once without the faster library."""
+    monkeypatch.setattr("kinetic_runner.inflate._WORTH_IMPORTING_BYTES", 0)
+    monkeypatch.setattr("kinetic_runner.inflate._FASTER", request.param)
     return Box(tmp_path)

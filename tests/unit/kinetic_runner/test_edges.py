@@ -2,6 +2,7 @@
 
 import errno
 import faulthandler
+import gc
 import io
 import os
 import runpy
@@ -389,11 +390,12 @@ def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch:
     done: list[str] = []
     monkeypatch.setattr(faulthandler, "enable", lambda: done.append("crashes told"))
     monkeypatch.setattr(streams, "unbuffer", lambda: done.append("unbuffered"))
+    monkeypatch.setattr(gc, "freeze", lambda: done.append("imports kept from the collector"))
     monkeypatch.setattr(runner, "run", lambda *_, **__: 1)
     program = str(Path(runner.__file__).with_name("__main__.py"))
     with pytest.raises(SystemExit) as left:
         runpy.run_path(program, run_name="__main__")
     assert left.value.code == 1
-    assert done == ["unbuffered", "crashes told"]
+    assert done == ["unbuffered", "crashes told", "imports kept from the collector"]
     runpy.run_path(program, run_name="__mp_main__")
-    assert done == ["unbuffered", "crashes told"]
+    assert len(done) == 3
