@@ -49,7 +49,7 @@ _STORES: Final = {
     ("s3", "s3a"): ((), ("AWS_", "FSSPEC_")),
     ("abfs", "abfss", "az"): ((), ("AZURE_", "FSSPEC_")),
 }
-"""Names, and beginnings of names, that a job sees only where its store is of that kind: it could not read it without."""
+"""Names, and beginnings of names, that a job sees only where its store is of that kind: it needs them to read it."""
 
 
 def passing(environ: Mapping[str, str]) -> dict[str, str]:
