@@ -1,5 +1,6 @@
 """The second process: what it does is done, what it raises is raised, and it ends before its work is counted on."""
 
+import gc
 import os
 import signal
 from functools import partial
@@ -54,6 +55,19 @@ def test_a_second_process_that_was_killed_is_an_error() -> None:
 
     with pytest.raises(ChildProcessError, match="ended with -9"), beside(end):
         pass
+
+
+def test_a_call_that_returns_says_nothing() -> None:
+    assert answer(lambda: None, -1) == 0
+
+
+def test_a_collector_that_was_off_stays_off(box: Box) -> None:
+    gc.disable()
+    try:
+        box.zip(("f", "x")).extract()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_an_error_goes_into_the_pipe(tmp_path: Path) -> None:
