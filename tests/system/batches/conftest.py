@@ -38,22 +38,16 @@ class Noted:
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-@pytest.fixture
-def noted(tmp_path: Path) -> Noted:
-    made = Noted(Project(tmp_path))
-    made.project.write("pyproject.toml", '[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
-    made.project.write(
-        "train.py",
-        f"""
+TRAIN = """
         import os, pathlib, time
         import kinetic
         import helper
 
-        RUNS = {str(made.runs)!r}
+        RUNS = RUNS_FILE
 
         def note(x):
             with open(RUNS, "a") as runs:
-                runs.write(f"{{x}} {{os.environ['KINETIC_JOB_ID']}}\\n")
+                runs.write(f"{x} {os.environ['KINETIC_JOB_ID']}\\n")
 
         @kinetic.run(accelerator="cpu")
         def double(x):
@@ -82,7 +76,16 @@ def noted(tmp_path: Path) -> Noted:
         @kinetic.run(accelerator="cpu")
         def keep(*args, **kwargs):
             return args, kwargs
-        """,
+        """
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> Noted:
+    made = Noted(Project(tmp_path))
+    made.project.write("pyproject.toml", '[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
+    made.project.write(
+        "train.py",
+        TRAIN.replace("RUNS_FILE", repr(str(made.runs))),
     )
     made.project.write(
         "helper.py",
