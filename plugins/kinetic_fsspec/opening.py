@@ -18,6 +18,7 @@ from kinetic_fsspec.remote import RemoteStorage
 from kinetic_fsspec.retries import Policy, Retries
 
 # The listing cache hides what others write, and instances are shared with whoever else uses fsspec here.
+_MOST_SAID: Final = 400
 _OWN: Final = {"use_listings_cache": False, "skip_instance_cache": True}
 
 
@@ -115,7 +116,7 @@ def _opened(
         bucket = make(dict(options) | _OWN)
     except Exception as error:  # noqa: BLE001 - it is raised again, without a cause that may show a secret
         raise ConfigError(
-            f"the store {_shown(url)} cannot be opened: {masked(f'{type(error).__name__}: {error}')};"
+            f"the store {_shown(url)} cannot be opened: {masked(f'{type(error).__name__}: {error}')[:_MOST_SAID]};"
             f" its options are {', '.join(sorted(options)) or 'none'}, from fsspec's configuration, the profile and"
             " KINETIC_STORAGE_OPTIONS"
         ) from None

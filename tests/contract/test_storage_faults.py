@@ -19,6 +19,9 @@ from tests.fakes.recording_log import RecordingLog
 from tests.fakes.servers.proxy import Proxy, Rule
 from tests.fakes.servers.stores import CLOUDS, SECRET
 
+# On one Python only: what differs between them is not here.
+pytestmark = pytest.mark.slow
+
 OPENERS: Final = {"gs": open_gcs, "s3": open_s3, "abfs": open_azure}
 DATA: Final = bytes(range(256)) * 1000
 WRITES: Final = "PUT|POST"

@@ -15,7 +15,10 @@ from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 
 Fault = Literal["status", "reset", "reset_mid_request", "lost_reply", "truncated", "altered", "altered_request"]
 
-_HOP_BY_HOP: Final = frozenset(("connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade"))
+# A second `Server`, as some servers send, is more than aiohttp takes in Python's development mode.
+_HOP_BY_HOP: Final = frozenset(
+    ("connection", "date", "server", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade")
+)
 _LIMIT_BYTES: Final = 1 << 30
 
 

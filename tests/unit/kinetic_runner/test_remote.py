@@ -75,7 +75,7 @@ def test_an_unfinished_download_is_removed(memory: Any, tmp_path: Path, monkeypa
     ("uri", "hint"), [("gs://b/x", r"kinetic-run\[gcs\]"), ("sftp://h/x", "fsspec and its driver for it")]
 )
 def test_a_missing_driver_says_what_to_install(uri: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("gcsfs", "paramiko"):
+    for name in ("gcsfs", "gcsfs.core", "paramiko"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=f"{uri.partition(':')[0]}:// needs a driver .* install {hint}"):
         open_url(uri)
