@@ -145,6 +145,9 @@ class DataNotFoundError(KineticError, FileNotFoundError):
 class StorageError(KineticError, OSError):
     """A store failed; the message names the operation and the key."""
 
+    problem: str = ""
+    """What kind of failure: `bucket`, `clock`, `credentials`, `network` or `permission`; empty where nobody knows."""
+
 
 class ObjectNotFoundError(StorageError, FileNotFoundError):
     """A store holds nothing under that key."""

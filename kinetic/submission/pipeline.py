@@ -20,7 +20,7 @@ from kinetic.log import apply_environment, get_logger
 from kinetic.scratch import scratch
 from kinetic.submission.contexts import clean_contexts, share_context
 from kinetic.submission.inspection import report_findings
-from kinetic.submission.preflight import probe
+from kinetic.submission.preflight import ensure_usable
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
 from kinetic.submission.recover import step
 from kinetic.submission.refusal import check_submission_allowed
@@ -198,7 +198,7 @@ def choose_target(connection: Connection, request: RunRequest) -> Target:
     request = attrs.evolve(request, options=chosen)
     findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
     report_findings(findings, stop_with=PreflightError)
-    probe(store)
+    ensure_usable(store, request.surroundings)
     return Target(request=request, driver=driver, backend=backend, store=store)
 
 

@@ -56,8 +56,8 @@ def may_pass(error: BaseException) -> bool | None:
     """
     if isinstance(error, KineticError | FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError):
         return False
-    for cause in _causes(error):
-        code, status = _code(cause), _status(cause)
+    for cause in causes(error):
+        code, status = code_of(cause), status_of(cause)
         if code in _CODES:
             return True
         if status is not None:
@@ -69,14 +69,16 @@ def may_pass(error: BaseException) -> bool | None:
     return None
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and what it was raised from."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
         cause = cause.__cause__
 
 
-def _status(error: Any) -> int | None:
+def status_of(error: Any) -> int | None:
+    """Return the HTTP status that an error of a driver tells of."""
     answer = getattr(error, "response", None)
     told = answer.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(answer, dict) else None
     for value in (
@@ -90,7 +92,8 @@ def _status(error: Any) -> int | None:
     return None
 
 
-def _code(error: Any) -> str | None:
+def code_of(error: Any) -> str | None:
+    """Return the service's own word for what went wrong."""
     answer = getattr(error, "response", None)
     code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else getattr(error, "error_code", None)
     return None if code is None else str(getattr(code, "value", code))

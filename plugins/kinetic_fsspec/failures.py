@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from kinetic_core.errors import KineticError, ObjectNotFoundError, StorageError
+from kinetic_fsspec.problems import BUCKET, problem_of
 
 _READING: Final = frozenset(("read", "look up"))
 _SECRET_OPTION: Final = re.compile(r"key|secret|token|passw|cred|sas|connection|auth|sig", re.IGNORECASE)
@@ -87,9 +88,11 @@ def translated(
         raise
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         if operation not in _READING:
-            raise StorageError(
+            absent = StorageError(
                 f"cannot {operation} {where}: there is no such bucket or folder; create it, or correct the store's URL"
-            ) from error
+            )
+            absent.problem = BUCKET
+            raise absent from error
         raise ObjectNotFoundError(f"cannot {operation} {where}: the store holds no such object") from error
     except Exception as error:  # noqa: BLE001 - it is raised again, without a cause where that would show a secret
         raise _failure(operation, where, error, attempts(), masked) from _cause(error, masked)
@@ -115,7 +118,9 @@ def unwritten(where: str) -> Iterator[None]:
 
 def _failure(operation: str, where: str, error: Exception, attempts: int, masked: Masked) -> StorageError:
     tried = f" (after {attempts} attempts)" if attempts > 1 else ""
-    return StorageError(f"cannot {operation} {where}{tried}: {masked(_why(error))}")
+    failed = StorageError(f"cannot {operation} {where}{tried}: {masked(_why(error))}")
+    failed.problem = problem_of(error)
+    return failed
 
 
 def _cause(error: Exception, masked: Masked) -> Exception | None:

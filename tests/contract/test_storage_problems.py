@@ -1,0 +1,74 @@
+"""What a person has to see to when a store refuses: told apart on real clients and servers, by one sentence each."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from kinetic.submission.preflight import probe
+from kinetic_core.errors import PreflightError
+from kinetic_core.plugin import DriverContext
+from kinetic_fsspec.opening import open_azure, open_gcs, open_s3
+from kinetic_fsspec.retries import Policy
+from tests.contract.conftest import Servers, cloudy_place
+from tests.contract.stores import CLOUDY
+from tests.fakes.recording_log import RecordingLog
+from tests.fakes.servers.proxy import Rule
+from tests.fakes.servers.stores import CLOUDS
+
+pytestmark = pytest.mark.slow
+
+OPENERS = {"gs": open_gcs, "s3": open_s3, "abfs": open_azure}
+HURRIED = Policy(attempts=2, sleep=lambda _: None)
+
+
+def refusal(url: str, address: str, home: Path) -> str:
+    scheme = url.partition("://")[0]
+    options = {scheme: CLOUDS[scheme].options_here(address)}
+    context = DriverContext(log=RecordingLog(), environ={}, home=home, storage_options=options)
+    with pytest.raises(PreflightError) as caught:
+        probe(OPENERS[scheme](url, context, HURRIED))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+def test_a_bucket_that_is_not_there(scheme: str, servers: Servers, tmp_path: Path) -> None:
+    address = servers.at(scheme).address
+    said = refusal(f"{scheme}://no-such-bucket-at-all/x", address, tmp_path)
+    assert "at the step 'write'" in said
+    assert "create it, or correct the URL" in said
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+@pytest.mark.parametrize(("status", "remedy"), [(401, "log in again"), (403, "ask for the permission")])
+def test_who_may_not_write(scheme: str, status: int, remedy: str, servers: Servers, tmp_path: Path) -> None:
+    place = cloudy_place(scheme, servers, tmp_path)
+    assert place.proxy is not None
+    place.proxy.break_(Rule(fault="status", status=status, method="PUT|POST", times=99))
+    said = refusal(place.url, place.proxy.address, tmp_path)
+    assert "at the step 'write'" in said
+    assert remedy in said
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+@pytest.mark.parametrize(("method", "step"), [("GET|HEAD", "read"), ("DELETE", "delete")])
+def test_who_may_write_only(scheme: str, method: str, step: str, servers: Servers, tmp_path: Path) -> None:
+    if (scheme, step) == ("s3", "delete"):
+        method = "POST|DELETE"
+    place = cloudy_place(scheme, servers, tmp_path)
+    assert place.proxy is not None
+    skip = 1 if method.startswith("POST") else 0
+    place.proxy.break_(Rule(fault="status", status=403, method=method, path="delete|pre" if skip else ".*", times=99))
+    said = refusal(place.url, place.proxy.address, tmp_path)
+    assert f"at the step '{step}'" in said
+    assert "ask for the permission" in said
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+def test_a_store_that_nobody_answers_for(scheme: str, servers: Servers, tmp_path: Path) -> None:
+    servers.at(scheme)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        said = refusal(f"{scheme}://kinetic-tests/x", address, tmp_path)
+    assert "cannot be reached" in said

@@ -1,0 +1,49 @@
+"""Kinds of failures that no server on this machine can be made to show."""
+
+import errno
+from typing import Any
+
+import pytest
+
+from kinetic_core.errors import StorageError
+from kinetic_fsspec.failures import translated
+from kinetic_fsspec.problems import problem_of
+
+
+class RefusedError(Exception):
+    """Like botocore's."""
+
+    def __init__(self, code: str, status: int) -> None:
+        super().__init__(code)
+        self.response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (RefusedError("RequestTimeTooSkewed", 403), "clock"),
+        (RefusedError("ExpiredToken", 400), "credentials"),
+        (RefusedError("AccessDenied", 403), "permission"),
+        (RefusedError("NoSuchBucket", 404), "bucket"),
+        (RefusedError("Unknown", 418), ""),
+        (OSError(errno.EROFS, "Read-only file system"), "permission"),
+        (ConnectionResetError(), "network"),
+        (ValueError("?"), ""),
+    ],
+)
+def test_a_failure_is_of_one_kind(error: Exception, problem: str) -> None:
+    assert problem_of(error) == problem
+    with pytest.raises(StorageError) as caught, translated("write", "s3://b/k"):
+        raise error
+    assert caught.value.problem == problem
+
+
+def test_what_a_driver_hides_behind_its_own_error_counts() -> None:
+    hidden = OSError("wrapped")
+    hidden.__cause__ = RefusedError("RequestTimeTooSkewed", 403)
+    assert problem_of(hidden) == "clock"
+
+
+def test_libraries_credentials_are_known_by_name() -> None:
+    kind = type("RefreshError", (Exception,), {"__module__": "google.auth.exceptions"})
+    assert problem_of(kind("invalid_grant")) == "credentials"
