@@ -395,7 +395,6 @@ def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch:
     program = str(Path(runner.__file__).with_name("__main__.py"))
     with pytest.raises(SystemExit) as left:
         runpy.run_path(program, run_name="__main__")
-    assert left.value.code == 1
-    assert done == ["unbuffered", "crashes told", "imports kept from the collector"]
+    assert (left.value.code, done) == (1, ["unbuffered", "crashes told", "imports kept from the collector"])
     runpy.run_path(program, run_name="__mp_main__")
     assert len(done) == 3
