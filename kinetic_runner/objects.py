@@ -53,7 +53,6 @@ class RemoteData:
         if not reference.is_dir and (found := _one(system, path)) is not None:
             return cls(uri=uri, objects=((uri, "", found),))
         prefix = f"{path.rstrip('/')}/"
-        scheme = uri.partition("://")[0]
         objects = []
         for name, told in sorted(system.find(prefix, detail=True).items()):
             # A store may answer with the object of that very name, or with a marker that stands for a folder.
@@ -62,7 +61,8 @@ class RemoteData:
             relative = name[len(prefix) :]
             if ".." in relative.split("/"):
                 raise ValueError(f"object {name!r} leads out of its directory")
-            objects.append((f"{scheme}://{name.removeprefix(f'{scheme}://').lstrip('/')}", relative, _size(told)))
+            # By the URL that was asked for: it may say more than the scheme, such as an account.
+            objects.append((f"{uri.rstrip('/')}/{relative}", relative, _size(told)))
         if not objects and not reference.empty_dirs:
             return cls(uri=uri, objects=((uri, "", None),))
         if objects and not reference.is_dir:
