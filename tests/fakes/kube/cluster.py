@@ -66,19 +66,20 @@ class Cluster:
 
     def act(self, name: str, **body: Any) -> Any:
         """Have the cluster do one of the things of `Control`."""
+        return json.loads(self.call("POST", f"/double/{name}", body))["result"]
+
+    def call(self, method: str, path: str, body: Obj | None = None) -> bytes:
+        """Return what the API server answers the administrator, to its last byte.
+
+        Raises:
+            HTTPError: It refuses.
+        """
         request = urllib.request.Request(
-            f"{self.url}/double/{name}",
-            method="POST",
-            data=json.dumps(body).encode(),
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        context = ssl.create_default_context(cafile=str(self.authority))
-        with urllib.request.urlopen(request, context=context, timeout=30) as reply:
-            return json.load(reply)["result"]
-
-    def get(self, path: str) -> bytes:
-        """Return what the API server says, to its last byte."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
         context = ssl.create_default_context(cafile=str(self.authority))
         with urllib.request.urlopen(request, context=context, timeout=60) as reply:
             found: bytes = reply.read()

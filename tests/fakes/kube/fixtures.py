@@ -7,10 +7,9 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kubernetes import client, config
+from kubernetes import config
 
 from tests.fakes.kube.cluster import Cluster, running_cluster
 from tests.fakes.kube.pace import Pace
@@ -47,23 +46,12 @@ def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
-    """Return the unmodified official client."""
-    with config.new_client_from_config(str(kubeconfig)) as made:
+def room(request: pytest.FixtureRequest, kubeconfig: Path) -> Iterator[Room]:
+    """Return a new namespace to work in, of whichever cluster; it goes with all that is in it."""
+    if ELSEWHERE and "cluster" in request.fixturenames:
+        pytest.skip("KINETIC_TEST_KUBECONFIG names another cluster, and this test needs a hand on the double")
+    with config.new_client_from_config(str(kubeconfig)) as api:
+        made = Room(api, f"test-{secrets.token_hex(4)}")
+        made.core.create_namespace({"metadata": {"name": made.namespace}})
         yield made
-
-
-@pytest.fixture
-def namespace(api: client.ApiClient) -> Iterator[str]:
-    """Return a new namespace, which goes after the test with all that is in it."""
-    name = f"test-{secrets.token_hex(4)}"
-    core: Any = client.CoreV1Api(api)
-    core.create_namespace({"metadata": {"name": name}})
-    yield name
-    core.delete_namespace(name)
-
-
-@pytest.fixture
-def room(api: client.ApiClient, namespace: str) -> Room:
-    """Return a new namespace to work in."""
-    return Room(api, namespace)
+        made.core.delete_namespace(made.namespace)

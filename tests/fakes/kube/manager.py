@@ -17,7 +17,7 @@ from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.pod_faults import PodFaults
 from tests.fakes.kube.resources import Catalog
 from tests.fakes.kube.scheduler import Scheduler
-from tests.fakes.kube.store import FIRST_REVISION, Change, Store, TooOldError
+from tests.fakes.kube.store import FIRST_REVISION, Change, Store
 
 
 @attrs.frozen(kw_only=True)
@@ -74,11 +74,7 @@ class Manager:
             self._step()
 
     def _step(self) -> None:
-        try:
-            changes = self._store.changes(self._seen, self._patience())
-        except TooOldError:
-            # A compaction: it takes none of what the controllers have not seen, they are that close behind.
-            changes, self._seen = [], self._store.revision
+        changes = self._store.changes(self._seen, self._patience(), of_old=True)
         for change in changes:
             self._scheduler.observe(change)
             self._jobs.observe(change)

@@ -18,25 +18,25 @@ from tests.system.runner.artifacts import Bench
 # Starts a cluster and a pod, tells of both, and waits to be killed.
 HOLDER = """
 import json, sys, time
-from pathlib import Path
-from kubernetes import client, config
 from tests.fakes.kube.bodies import job
 from tests.fakes.kube.cluster import running_cluster
-from tests.fakes.kube.waiting import Room
 
 with running_cluster() as cluster:
-    api = config.new_client_from_config(str(cluster.kubeconfig(Path(sys.argv[1]))))
-    room = Room(api, "default")
-    room.create(job("stays", "import os, time; print(os.getpid()); time.sleep(600)"))
-    name = room.pod("stays", "Running")["metadata"]["name"]
-    while not (text := room.log(name)):
+    script = "import os, time; print(os.getpid()); time.sleep(600)"
+    cluster.call("POST", "/apis/batch/v1/namespaces/default/jobs", job("stays", script))
+    text = b""
+    while not text:
         time.sleep(0.02)
-    print(text.strip(), cluster.folder, flush=True)
-    if sys.argv[2] == "wait":
+        for pod in json.loads(cluster.call("GET", "/api/v1/namespaces/default/pods"))["items"]:
+            if pod["status"]["phase"] == "Running":
+                text = cluster.call("GET", "/api/v1/namespaces/default/pods/" + pod["metadata"]["name"] + "/log")
+    print(text.decode().strip(), cluster.folder, flush=True)
+    if sys.argv[1] == "wait":
         time.sleep(600)
 """
 
 
+@pytest.mark.usefixtures("cluster")
 def test_the_real_runner_runs_in_a_pod(room: Room, tmp_path: Path) -> None:
     bench = Bench(folder=tmp_path)
     bench.define("def f(a, b):\n    print('in the pod')\n    return a * b\n", "f", 6, b=7)
@@ -52,6 +52,7 @@ def test_the_real_runner_runs_in_a_pod(room: Room, tmp_path: Path) -> None:
     assert (record["success"], record["result"]) == (True, 42)
 
 
+@pytest.mark.usefixtures("cluster")
 def test_the_real_runner_is_told_to_stop_and_writes_why(room: Room, tmp_path: Path) -> None:
     bench = Bench(folder=tmp_path)
     bench.define("import time\ndef f():\n    print('up', flush=True)\n    time.sleep(600)\n")
@@ -68,9 +69,9 @@ def test_the_real_runner_is_told_to_stop_and_writes_why(room: Room, tmp_path: Pa
     assert record["success"] is False
 
 
-def holder(folder: Path, how: str) -> "subprocess.Popen[str]":
+def holder(how: str) -> "subprocess.Popen[str]":
     """Start the holder."""
-    command = [sys.executable, "-c", HOLDER, str(folder / "kubeconfig"), how]
+    command = [sys.executable, "-c", HOLDER, how]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
@@ -86,8 +87,8 @@ def runs(process: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("how", ["wait", "leave"])
-def test_pods_end_with_whoever_started_the_cluster(tmp_path: Path, how: str) -> None:
-    with holder(tmp_path, how) as process:
+def test_pods_end_with_whoever_started_the_cluster(how: str) -> None:
+    with holder(how) as process:
         assert process.stdout is not None
         pod, folder = process.stdout.readline().split()
         if how == "wait":
