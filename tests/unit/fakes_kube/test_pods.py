@@ -93,6 +93,13 @@ def test_a_process_killed_by_a_signal_has_its_number_in_the_exit_code(room: Room
     assert room.pod("killed")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 139
 
 
+def test_a_pods_own_deadline_fails_it(room: Room) -> None:
+    room.create(job("slow", "import time; time.sleep(600)", pod={"activeDeadlineSeconds": 2}))
+    assert holds(room.finished("slow"), "Failed")
+    status = room.pod("slow")["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+
+
 def test_the_end_of_the_log_is_the_message_where_the_policy_says_so(room: Room) -> None:
     room.create(job("words", "raise SystemExit('why')", main={"terminationMessagePolicy": "FallbackToLogsOnError"}))
     room.finished("words")
