@@ -18,7 +18,8 @@ def main(folder: Path) -> None:
     """Serve until standard input is closed, by whoever started this or by that one's death."""
     # Inherited by the pods: as process 1 of a container, a program without a handler ignores it.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not inherited: a program in a pod is interrupted as anywhere.
+    signal.signal(signal.SIGINT, lambda *_: None)
     options = json.loads((folder / "options.json").read_text(encoding="utf-8"))
     plane = ControlPlane(root=folder, pace=Pace(**options["pace"]), rotate_every=options["rotate_every"])
     server = Server(plane, make_context(folder / "ca.pem"))
