@@ -93,8 +93,13 @@ class Cluster:
         """Let pods go wrong: `pod` (a regular expression on its or its Job's name), `times`, `message`, `after_s`."""
         self.act("fail-pods", kind=kind, **rule)
 
+    def bring(self, pattern: str, *, programs: Path | None = None, env: dict[str, str] | None = None) -> None:
+        """Let the images whose names match bring another folder of programs, and variables, until `heal`."""
+        given = {} if programs is None else {"programs": str(programs)}
+        self.act("image", pattern=pattern, env=env or {}, **given)
+
     def heal(self) -> None:
-        """Let everything go well again."""
+        """Let everything go well again, and all images be alike."""
         self.act("clear")
 
     def disrupt(self, pod: str, how: Disruption, *, namespace: str = "default") -> None:

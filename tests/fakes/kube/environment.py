@@ -1,21 +1,18 @@
 """What a container's process finds: its environment, its files, its command."""
 
 import base64
-import os
 import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
+from tests.fakes.kube.images import Images
 from tests.fakes.kube.objects import Obj, labels_of, name_of
 from tests.fakes.kube.quantities import amount
 from tests.fakes.kube.store import Key, Store
 
 _REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
-# What an image would bring: the interpreter that runs the tests is the `python` of every image.
-_IMAGE_PATH: Final = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
 
 
 class ConfigError(Exception):
@@ -42,6 +39,7 @@ class Sandbox:
     store: Store
     root: Path
     buckets: Path
+    images: Images
 
     def mount(self, pod: Obj) -> dict[str, Path]:
         """Set up the pod's volumes; returns where each is.
@@ -109,7 +107,8 @@ class Sandbox:
         }
         home = self.root / str(container["name"])
         home.mkdir(parents=True, exist_ok=True)
-        env = {"PATH": _IMAGE_PATH, "HOME": str(home), "HOSTNAME": pod["spec"].get("hostname") or name_of(pod)}
+        env = self.images.env(str(container.get("image", "")))
+        env |= {"HOME": str(home), "HOSTNAME": pod["spec"].get("hostname") or name_of(pod)}
         env |= {"TMPDIR": str(_made(home / "tmp")), "KUBERNETES_SERVICE_HOST": "127.0.0.1"}
         env |= {key: _placed(_here(value, pod), mounts) for key, value in self._variables(pod, container).items()}
         command = [*(container.get("command") or []), *(container.get("args") or [])]

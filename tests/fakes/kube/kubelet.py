@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.fakes.kube.deletion import stop_pod
 from tests.fakes.kube.events import Recorder
+from tests.fakes.kube.images import Images
 from tests.fakes.kube.objects import Obj, is_deleted, now, set_condition
 from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.pod_faults import PodFaults
@@ -31,6 +32,7 @@ class Kubelet:
         self.faults = faults
         self.root = root / "pods"
         self.buckets = root / "buckets"
+        self.images = Images()
         self.rotate_every = rotate_every
         self.is_stopped = False
         self.settle: Callable[[int], None] = lambda _: None

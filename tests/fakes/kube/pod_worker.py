@@ -47,7 +47,7 @@ class PodWorker:
         self._ending_grace_s = 0
         self._writer = StatusWriter([each["name"] for each in self._init_specs])
         root = kubelet.root / self.uid
-        self._sandbox = Sandbox(store=kubelet.store, root=root, buckets=kubelet.buckets)
+        self._sandbox = Sandbox(store=kubelet.store, root=root, buckets=kubelet.buckets, images=kubelet.images)
         self.thread = threading.Thread(target=self._live, name=f"pod {key.name}", daemon=True)
 
     def _live(self) -> None:

@@ -1,20 +1,23 @@
 """The cluster as a whole: the real runner in it, and nothing of it left."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.kube.bodies import IMAGE, job
-from tests.fakes.kube.cluster import ROOT, running_cluster
+from tests.fakes.kube.cluster import ROOT, Cluster, running_cluster
 from tests.fakes.kube.objects import holds, name_of
 from tests.fakes.kube.waiting import PATIENCE_S, Room, until
 from tests.system.runner.artifacts import Bench
 
+BARE_IMAGE = Path(__file__).parents[2] / "golden" / "gke" / "cpu-bare-image.json"
 # Starts a cluster and a pod, tells of both, and waits to be killed.
 HOLDER = """
 import json, sys, time
@@ -50,6 +53,35 @@ def test_the_real_runner_runs_in_a_pod(room: Room, tmp_path: Path) -> None:
     record = bench.read("result.pkl")
     assert record is not None
     assert (record["success"], record["result"]) == (True, 42)
+
+
+def test_an_image_brings_an_interpreter_and_variables(healed: Cluster, room: Room, tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    healed.bring("^bare:", programs=tmp_path / "bare" / "bin", env={"EMULATOR": "here"})
+    script = "import importlib.util as u, os; print(u.find_spec('attr') is None, os.environ.get('EMULATOR'))"
+    room.create(job("bare", script, main={"image": "bare:1"}))
+    room.create(job("full", script, main={"image": "full:1"}))
+    assert {name: room.finished(name) and room.log(name_of(room.pod(name))) for name in ("bare", "full")} == {
+        "bare": "True here\n",
+        "full": "False None\n",
+    }
+
+
+def test_a_bare_interpreter_gets_the_runner_by_the_init_container_of_our_manifests(
+    healed: Cluster, room: Room, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    healed.bring("^python:", programs=tmp_path / "bare" / "bin")
+    bench = Bench(folder=tmp_path)
+    bench.define("def f(a):\n    return a + 1\n", "f", 41)
+    (body,) = (each for each in json.loads(BARE_IMAGE.read_text(encoding="utf-8")) if each["kind"] == "Job")
+    body["metadata"] |= {"namespace": room.namespace}
+    body["spec"]["template"]["spec"]["containers"][0]["args"] = bench.write()
+    name = room.create(body)["metadata"]["name"]
+    assert holds(room.finished(name), "Complete"), room.log(name_of(room.pod(name)))
+    record = bench.read("result.pkl")
+    assert record is not None
+    assert record["result"] == 42
 
 
 @pytest.mark.usefixtures("cluster")
