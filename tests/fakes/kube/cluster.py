@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from tests.fakes.kube.leftovers import sweep
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.pace import Pace
 
@@ -144,6 +145,7 @@ def running_cluster(*, pace: Pace | None = None, rotate_every: int = 1_000_000) 
             process.kill()
             process.wait()
             process.stdout.close()
+            sweep(folder)
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -12,6 +12,7 @@ from tests.fakes.kube.deletion import GarbageCollector
 from tests.fakes.kube.events import Recorder
 from tests.fakes.kube.job_controller import JobController
 from tests.fakes.kube.kubelet import Kubelet
+from tests.fakes.kube.leader_worker import LeaderWorkerController
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.pod_faults import PodFaults
@@ -42,6 +43,7 @@ class Manager:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._jobs = JobController(components, self.later)
+        self._groups = LeaderWorkerController(components)
         self._scheduler = Scheduler(components)
         self._garbage = GarbageCollector(components.store, lambda action: self.later(components.pace.collect_s, action))
         self._kubelet = kubelet
@@ -79,6 +81,8 @@ class Manager:
             self._scheduler.observe(change)
             self._jobs.observe(change)
             self._jobs.work()
+            self._groups.observe(change)
+            self._groups.work()
             self._garbage.observe(change)
             self._kubelet.observe(change)
             self._define(change)

@@ -1,5 +1,5 @@
 """The test cluster, for tests of the test cluster."""
 
-from tests.fakes.kube.fixtures import cluster, healed, kubeconfig, room
+from tests.fakes.kube.fixtures import cluster, defined, healed, kubeconfig, room
 
-__all__ = ["cluster", "healed", "kubeconfig", "room"]
+__all__ = ["cluster", "defined", "healed", "kubeconfig", "room"]
