@@ -1,6 +1,7 @@
 """The cluster as a process: `python -m tests.fakes.kube FOLDER`; it ends, with all its pods, when its input does."""
 
 import json
+import shutil
 import signal
 import sys
 import threading
@@ -30,6 +31,8 @@ def main(folder: Path) -> None:
     sys.stdin.read()
     plane.stop()
     sweep(folder)
+    # Whoever started this may be gone.
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
