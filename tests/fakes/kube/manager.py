@@ -11,6 +11,7 @@ import attrs
 from tests.fakes.kube.deletion import GarbageCollector
 from tests.fakes.kube.events import Recorder
 from tests.fakes.kube.job_controller import JobController
+from tests.fakes.kube.job_set import JobSetController
 from tests.fakes.kube.kubelet import Kubelet
 from tests.fakes.kube.leader_worker import LeaderWorkerController
 from tests.fakes.kube.objects import Obj
@@ -43,7 +44,7 @@ class Manager:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._jobs = JobController(components, self.later)
-        self._groups = LeaderWorkerController(components)
+        self._groups = (LeaderWorkerController(components), JobSetController(components))
         self._scheduler = Scheduler(components)
         self._garbage = GarbageCollector(components.store, lambda action: self.later(components.pace.collect_s, action))
         self._kubelet = kubelet
@@ -81,8 +82,9 @@ class Manager:
             self._scheduler.observe(change)
             self._jobs.observe(change)
             self._jobs.work()
-            self._groups.observe(change)
-            self._groups.work()
+            for group in self._groups:
+                group.observe(change)
+                group.work()
             self._garbage.observe(change)
             self._kubelet.observe(change)
             self._define(change)
