@@ -1,6 +1,7 @@
 """The cluster as a process: `python -m tests.fakes.kube FOLDER`; it ends, with all its pods, when its input does."""
 
 import json
+import shutil
 import signal
 import sys
 import threading
@@ -18,7 +19,8 @@ def main(folder: Path) -> None:
     """Serve until standard input is closed, by whoever started this or by that one's death."""
     # Inherited by the pods: as process 1 of a container, a program without a handler ignores it.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not inherited: a program in a pod is interrupted as anywhere.
+    signal.signal(signal.SIGINT, lambda *_: None)
     options = json.loads((folder / "options.json").read_text(encoding="utf-8"))
     plane = ControlPlane(root=folder, pace=Pace(**options["pace"]), rotate_every=options["rotate_every"])
     server = Server(plane, make_context(folder / "ca.pem"))
@@ -29,6 +31,8 @@ def main(folder: Path) -> None:
     sys.stdin.read()
     plane.stop()
     sweep(folder)
+    # Whoever started this may be gone.
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

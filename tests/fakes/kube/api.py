@@ -302,11 +302,11 @@ class Api:
                 raise conflict(target.resource.plural, target.resource.group, target.name, why)
 
     def _empty(self, namespace: str) -> None:
-        kinds = ["jobs.batch", "pods", "secrets", "configmaps", "serviceaccounts", "events"]
-        kinds += [f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings")]
-        for kind in kinds:
-            for key, _ in self._store.items(kind, namespace)[0]:
-                if kind == "pods":
+        # Owners before what they own, so that nothing is made again meanwhile.
+        resources = sorted(self._catalog.namespaced(), key=lambda each: (not each.is_custom, each.id != "jobs.batch"))
+        for resource in resources:
+            for key, _ in self._store.items(resource.id, namespace)[0]:
+                if resource.id == "pods":
                     stop_pod(self._store, key, 0)
                 else:
                     ask_to_go(self._store, key)

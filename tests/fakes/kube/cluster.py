@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from tests.fakes.kube.leftovers import sweep
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.pace import Pace
 
@@ -66,19 +67,20 @@ class Cluster:
 
     def act(self, name: str, **body: Any) -> Any:
         """Have the cluster do one of the things of `Control`."""
+        return json.loads(self.call("POST", f"/double/{name}", body))["result"]
+
+    def call(self, method: str, path: str, body: Obj | None = None) -> bytes:
+        """Return what the API server answers the administrator, to its last byte.
+
+        Raises:
+            HTTPError: It refuses.
+        """
         request = urllib.request.Request(
-            f"{self.url}/double/{name}",
-            method="POST",
-            data=json.dumps(body).encode(),
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        context = ssl.create_default_context(cafile=str(self.authority))
-        with urllib.request.urlopen(request, context=context, timeout=30) as reply:
-            return json.load(reply)["result"]
-
-    def get(self, path: str) -> bytes:
-        """Return what the API server says, to its last byte."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
         context = ssl.create_default_context(cafile=str(self.authority))
         with urllib.request.urlopen(request, context=context, timeout=60) as reply:
             found: bytes = reply.read()
@@ -92,8 +94,13 @@ class Cluster:
         """Let pods go wrong: `pod` (a regular expression on its or its Job's name), `times`, `message`, `after_s`."""
         self.act("fail-pods", kind=kind, **rule)
 
+    def bring(self, pattern: str, *, programs: Path | None = None, env: dict[str, str] | None = None) -> None:
+        """Let the images whose names match bring another folder of programs, and variables, until `heal`."""
+        given = {} if programs is None else {"programs": str(programs)}
+        self.act("image", pattern=pattern, env=env or {}, **given)
+
     def heal(self) -> None:
-        """Let everything go well again."""
+        """Let everything go well again, and all images be alike."""
         self.act("clear")
 
     def disrupt(self, pod: str, how: Disruption, *, namespace: str = "default") -> None:
@@ -138,6 +145,7 @@ def running_cluster(*, pace: Pace | None = None, rotate_every: int = 1_000_000) 
             process.kill()
             process.wait()
             process.stdout.close()
+            sweep(folder)
             shutil.rmtree(folder, ignore_errors=True)
 
 

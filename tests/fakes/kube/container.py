@@ -13,6 +13,7 @@ from tests.fakes.kube.environment import Start
 from tests.fakes.kube.log_file import LogFile
 from tests.fakes.kube.objects import Obj, new_uid, now
 
+LONGEST_MESSAGE = 2048
 STARTED = threading.BoundedSemaphore(4)
 
 
@@ -85,7 +86,8 @@ class Container:
         reader.join(5)
         status = 128 - code if code < 0 else code
         reason = self._reason or ("Completed" if status == 0 else "Error")
-        self._end(status, reason, "")
+        wants_log = status != 0 and self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+        self._end(status, reason, self.log.last(LONGEST_MESSAGE) if wants_log else "")
         changed()
 
     def _drain(self, pipe: IO[bytes]) -> None:

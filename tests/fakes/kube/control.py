@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.fakes.kube.access import MASTERS, User
 from tests.fakes.kube.answers import bad_request
+from tests.fakes.kube.images import Image
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.store import Key
 
@@ -52,6 +53,7 @@ class Control:
             "fail-requests": plane.faults.add,
             "forget-history": lambda _: plane.store.forget(),
             "forget-requests": lambda _: plane.requests.clear(),
+            "image": lambda body: plane.kubelet.images.add(Image(**body)),
             "lose-node": lambda body: plane.kubelet.lose_node(body["node"]),
             "requests": lambda _: plane.requests.all(),
             "restore-node": lambda body: plane.kubelet.restore_node(body["node"]),
@@ -77,6 +79,7 @@ class Control:
     def _clear(self, _: Obj) -> None:
         self._plane.faults.clear()
         self._plane.pod_faults.clear()
+        self._plane.kubelet.images.clear()
 
     def _fail_pods(self, body: Obj) -> None:
         self._plane.pod_faults.add(body)

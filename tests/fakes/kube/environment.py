@@ -1,21 +1,18 @@
 """What a container's process finds: its environment, its files, its command."""
 
 import base64
-import os
 import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
+from tests.fakes.kube.images import Images
 from tests.fakes.kube.objects import Obj, labels_of, name_of
 from tests.fakes.kube.quantities import amount
 from tests.fakes.kube.store import Key, Store
 
 _REFERENCE: Final = re.compile(r"\$\$|\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
-# What an image would bring: the interpreter that runs the tests is the `python` of every image.
-_IMAGE_PATH: Final = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
 
 
 class ConfigError(Exception):
@@ -42,6 +39,7 @@ class Sandbox:
     store: Store
     root: Path
     buckets: Path
+    images: Images
 
     def mount(self, pod: Obj) -> dict[str, Path]:
         """Set up the pod's volumes; returns where each is.
@@ -97,8 +95,8 @@ class Sandbox:
     def start(self, pod: Obj, container: Obj, volumes: dict[str, Path]) -> Start:
         """Return how the container's process is started.
 
-        Its file system is the machine's: where a mount path stands in the command or the environment,
-        the folder that stands for the volume is put.
+        Its file system and its network are the machine's: where a mount path stands in the command or the
+        environment, the folder that stands for the volume is put, and the loopback for a name in the pod's subdomain.
 
         Raises:
             ConfigError: A variable's source is not there.
@@ -109,11 +107,12 @@ class Sandbox:
         }
         home = self.root / str(container["name"])
         home.mkdir(parents=True, exist_ok=True)
-        env = {"PATH": _IMAGE_PATH, "HOME": str(home), "HOSTNAME": pod["spec"].get("hostname") or name_of(pod)}
+        env = self.images.env(str(container.get("image", "")))
+        env |= {"HOME": str(home), "HOSTNAME": pod["spec"].get("hostname") or name_of(pod)}
         env |= {"TMPDIR": str(_made(home / "tmp")), "KUBERNETES_SERVICE_HOST": "127.0.0.1"}
-        env |= {key: _placed(value, mounts) for key, value in self._variables(pod, container).items()}
+        env |= {key: _placed(_here(value, pod), mounts) for key, value in self._variables(pod, container).items()}
         command = [*(container.get("command") or []), *(container.get("args") or [])]
-        placed = [_placed(_expanded(part, env), mounts) for part in command]
+        placed = [_placed(_here(_expanded(part, env), pod), mounts) for part in command]
         working = Path(_placed(str(container.get("workingDir") or home), mounts))
         return Start(command=placed, env=env, folder=working if working.is_dir() else home)
 
@@ -187,6 +186,14 @@ def _expanded(text: str, env: dict[str, str]) -> str:
         return "$" if found[0] == "$$" else env.get(found[1], found[0])
 
     return _REFERENCE.sub(replacement, text)
+
+
+def _here(text: str, pod: Obj) -> str:
+    subdomain, namespace = pod["spec"].get("subdomain"), pod["metadata"]["namespace"]
+    if not subdomain:
+        return text
+    domain = rf"{re.escape(subdomain)}(?:\.{re.escape(namespace)}(?:\.svc(?:\.cluster\.local)?)?)?"
+    return re.sub(rf"(?<![\w./-])[a-z0-9][a-z0-9-]*\.{domain}(?![\w.-])", "127.0.0.1", text)
 
 
 def _placed(text: str, mounts: dict[str, Path]) -> str:

@@ -7,17 +7,19 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kubernetes import client, config
+import yaml
+from kubernetes import config
 
-from tests.fakes.kube.cluster import Cluster, running_cluster
+from tests.fakes.kube.cluster import ROOT, Cluster, running_cluster
 from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.waiting import Room
 
 # Read at import: the tests' own environment is emptied of what begins with KINETIC_.
 ELSEWHERE = os.environ.get("KINETIC_TEST_KUBECONFIG")
+# They are not ours to commit.
+DEFINITIONS = ROOT.parent / "shared" / "kube"
 # A deadline or a grace period of the API takes four tenths of what it says, a watch's timeout all of it; an owner
 # waits long enough for its dependents to be seen doing so.
 PACE = Pace(second_s=0.4, collect_s=0.3)
@@ -28,6 +30,18 @@ def cluster() -> Iterator[Cluster]:
     """Run one cluster for the session."""
     with running_cluster(pace=PACE) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def defined(cluster: Cluster) -> Cluster:
+    """Let the cluster serve JobSets, LeaderWorkerSets and PathwaysJobs, by the definitions beside the checkout."""
+    if not DEFINITIONS.is_dir():
+        pytest.skip("the definitions of JobSet, LeaderWorkerSet and PathwaysJob are not beside this checkout")
+    for path in sorted(DEFINITIONS.glob("*-crd.yaml")):
+        for body in yaml.load_all(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if body and body["kind"] == "CustomResourceDefinition":
+                cluster.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
+    return cluster
 
 
 @pytest.fixture
@@ -47,23 +61,12 @@ def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
-    """Return the unmodified official client."""
-    with config.new_client_from_config(str(kubeconfig)) as made:
+def room(request: pytest.FixtureRequest, kubeconfig: Path) -> Iterator[Room]:
+    """Return a new namespace to work in, of whichever cluster; it goes with all that is in it."""
+    if ELSEWHERE and "cluster" in request.fixturenames:
+        pytest.skip("KINETIC_TEST_KUBECONFIG names another cluster, and this test needs a hand on the double")
+    with config.new_client_from_config(str(kubeconfig)) as api:
+        made = Room(api, f"test-{secrets.token_hex(4)}")
+        made.core.create_namespace({"metadata": {"name": made.namespace}})
         yield made
-
-
-@pytest.fixture
-def namespace(api: client.ApiClient) -> Iterator[str]:
-    """Return a new namespace, which goes after the test with all that is in it."""
-    name = f"test-{secrets.token_hex(4)}"
-    core: Any = client.CoreV1Api(api)
-    core.create_namespace({"metadata": {"name": name}})
-    yield name
-    core.delete_namespace(name)
-
-
-@pytest.fixture
-def room(api: client.ApiClient, namespace: str) -> Room:
-    """Return a new namespace to work in."""
-    return Room(api, namespace)
+        made.core.delete_namespace(made.namespace)

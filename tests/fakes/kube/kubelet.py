@@ -1,11 +1,13 @@
 """The kubelet: runs the pods of every node as processes on this machine."""
 
+import functools
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.kube.deletion import stop_pod
 from tests.fakes.kube.events import Recorder
+from tests.fakes.kube.images import Images
 from tests.fakes.kube.objects import Obj, is_deleted, now, set_condition
 from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.pod_faults import PodFaults
@@ -14,6 +16,7 @@ from tests.fakes.kube.store import Change, Key, Store
 
 EVICTED = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 42Mi. "
 SHUTDOWN = "Pod was terminated in response to imminent node shutdown."
+DEADLINE = "Pod was active on the node longer than the specified deadline"
 PREEMPTED = "default-scheduler: preempting to accommodate a higher priority pod"
 
 
@@ -29,6 +32,7 @@ class Kubelet:
         self.faults = faults
         self.root = root / "pods"
         self.buckets = root / "buckets"
+        self.images = Images()
         self.rotate_every = rotate_every
         self.is_stopped = False
         self.settle: Callable[[int], None] = lambda _: None
@@ -82,10 +86,21 @@ class Kubelet:
         """Set what shall happen to a pod that runs now."""
         fault = self.faults.of(worker.pod, "oom")
         if fault is not None:
-            timer = threading.Timer(fault.get("after_s", 0.05), worker.kill, ("OOMKilled",))
-            timer.daemon = True
-            self._timers.append(timer)
-            timer.start()
+            self._later(fault.get("after_s", 0.05), lambda: worker.kill("OOMKilled"))
+
+    def limit(self, worker: PodWorker) -> None:
+        """Hold a pod to its own deadline, which counts from its first status on the node."""
+        seconds = worker.pod["spec"].get("activeDeadlineSeconds")
+        if seconds is not None:
+            grace_s = worker.pod["spec"]["terminationGracePeriodSeconds"]
+            end = functools.partial(worker.end_because, "DeadlineExceeded", DEADLINE, grace_s=grace_s)
+            self._later(seconds * self.pace.second_s, end)
+
+    def _later(self, delay_s: float, action: Callable[[], None]) -> None:
+        timer = threading.Timer(delay_s, action)
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
 
     def disrupt(self, key: Key, how: str) -> None:
         """Let something outside of the pod end it: `oom`, `evict`, `shutdown`, `preempt`.

@@ -57,6 +57,12 @@ class LogFile:
             self._current = len(self._lines)
             self._grown.notify_all()
 
+    def last(self, size: int) -> str:
+        """Return the last so many bytes."""
+        with self._grown:
+            text = b"".join(line.text for line in self._lines[-80:]) + self._rest
+        return text[-size:].decode(errors="replace")
+
     def start(self, *, tail: int | None, since: float | None) -> int:
         """Return the position of the first line that a reader wants."""
         with self._grown:

@@ -11,13 +11,15 @@ import attrs
 from tests.fakes.kube.deletion import GarbageCollector
 from tests.fakes.kube.events import Recorder
 from tests.fakes.kube.job_controller import JobController
+from tests.fakes.kube.job_set import JobSetController
 from tests.fakes.kube.kubelet import Kubelet
+from tests.fakes.kube.leader_worker import LeaderWorkerController
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.pace import Pace
 from tests.fakes.kube.pod_faults import PodFaults
 from tests.fakes.kube.resources import Catalog
 from tests.fakes.kube.scheduler import Scheduler
-from tests.fakes.kube.store import FIRST_REVISION, Change, Store, TooOldError
+from tests.fakes.kube.store import FIRST_REVISION, Change, Store
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +44,7 @@ class Manager:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._jobs = JobController(components, self.later)
+        self._groups = (LeaderWorkerController(components), JobSetController(components))
         self._scheduler = Scheduler(components)
         self._garbage = GarbageCollector(components.store, lambda action: self.later(components.pace.collect_s, action))
         self._kubelet = kubelet
@@ -74,15 +77,14 @@ class Manager:
             self._step()
 
     def _step(self) -> None:
-        try:
-            changes = self._store.changes(self._seen, self._patience())
-        except TooOldError:
-            # A compaction: it takes none of what the controllers have not seen, they are that close behind.
-            changes, self._seen = [], self._store.revision
+        changes = self._store.changes(self._seen, self._patience(), of_old=True)
         for change in changes:
             self._scheduler.observe(change)
             self._jobs.observe(change)
             self._jobs.work()
+            for group in self._groups:
+                group.observe(change)
+                group.work()
             self._garbage.observe(change)
             self._kubelet.observe(change)
             self._define(change)

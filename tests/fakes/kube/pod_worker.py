@@ -44,9 +44,10 @@ class PodWorker:
         self._initialized = not self._init_specs
         self._ready_to_start = False
         self._ending: tuple[str, str] | None = None
+        self._ending_grace_s = 0
         self._writer = StatusWriter([each["name"] for each in self._init_specs])
         root = kubelet.root / self.uid
-        self._sandbox = Sandbox(store=kubelet.store, root=root, buckets=kubelet.buckets)
+        self._sandbox = Sandbox(store=kubelet.store, root=root, buckets=kubelet.buckets, images=kubelet.images)
         self.thread = threading.Thread(target=self._live, name=f"pod {key.name}", daemon=True)
 
     def _live(self) -> None:
@@ -61,6 +62,7 @@ class PodWorker:
     def _run(self) -> None:
         self._pause()
         self._write("Pending")
+        self._kubelet.limit(self)
         self._pause()
         if not self._set_up():
             self._write("Failed")
@@ -70,6 +72,9 @@ class PodWorker:
         if self._start_init() and self._start_main():
             self._watch_main()
         self._end()
+
+    def _leaves(self) -> bool:
+        return self.deleted.is_set() or self._ending is not None
 
     def _pause(self) -> None:
         if not self.silenced:
@@ -111,7 +116,7 @@ class PodWorker:
         return self._mounted() and all(self._pulled(each) for each in [*self._init_specs, *self._spec["containers"]])
 
     def _mounted(self) -> bool:
-        while not self.deleted.is_set():
+        while not self._leaves():
             fault = self._kubelet.faults.of(self.pod, "mount")
             try:
                 self._volumes = self._sandbox.mount(self.pod)
@@ -127,7 +132,7 @@ class PodWorker:
     def _pulled(self, spec: Obj) -> bool:
         image, name = spec["image"], spec["name"]
         path = self._path(spec)
-        while not self.deleted.is_set():
+        while not self._leaves():
             fault = self._kubelet.faults.of(self.pod, "image_pull")
             if fault is None:
                 self._waiting.pop(name, None)
@@ -153,7 +158,7 @@ class PodWorker:
     def _start(self, spec: Obj) -> bool:
         """Start one container as soon as its configuration is there; False when the pod is deleted meanwhile."""
         name = spec["name"]
-        while not self.deleted.is_set():
+        while not self._leaves():
             fault = self._kubelet.faults.of(self.pod, "config")
             start, told = None, str(fault["message"]) if fault else ""
             try:
@@ -229,7 +234,7 @@ class PodWorker:
         """Follow the containers until none is left, or the pod has to go."""
         while not self._wait_for(lambda: any(each.is_over() for each in self._main())):
             return
-        while not self.deleted.is_set() and self._ending is None:
+        while not self._leaves():
             again = [each for each in self._main() if each.ended and self._comes_back(each)]
             for container in again:
                 self._restart(container.spec)
@@ -247,7 +252,7 @@ class PodWorker:
 
     def _wait_for(self, condition: Callable[[], bool]) -> bool:
         while not condition():
-            if self.deleted.is_set() or self._ending is not None:
+            if self._leaves():
                 return False
             self.changed.wait(0.2)
             self.changed.clear()
@@ -266,16 +271,17 @@ class PodWorker:
         self.changed.set()
         self.kill()
 
-    def end_because(self, reason: str, message: str) -> None:
-        """Make the pod fail for a reason outside of its containers."""
+    def end_because(self, reason: str, message: str, *, grace_s: int = 0) -> None:
+        """Make the pod fail for a reason outside of its containers, which get that long to end."""
         self._ending = (reason, message)
+        self._ending_grace_s = grace_s
         self.changed.set()
 
     def _end(self) -> None:
         if self.deleted.is_set() and self._ending is None:
             self._stop_containers(self.pod["metadata"].get("deletionGracePeriodSeconds") or 0)
         elif self._ending is not None:
-            self._stop_containers(0)
+            self._stop_containers(self._ending_grace_s)
         else:
             self._write("Running" if self._initialized else "Pending")
             for container in self.running.values():

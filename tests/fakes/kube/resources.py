@@ -173,6 +173,10 @@ class Catalog:
         served = self._served.values()
         return next((each for each in served if each.api_version == api_version and each.kind == kind), None)
 
+    def namespaced(self) -> list[Resource]:
+        """Return the resources whose objects are in namespaces."""
+        return [each for each in self._served.values() if each.namespaced and "list" in each.verbs]
+
     def define(self, definition: Obj) -> None:
         """Serve what a custom resource definition describes, in each of its served versions."""
         spec = definition["spec"]

@@ -1,5 +1,6 @@
 """Reading a body as the type it claims to be: unknown fields, wrong types, bad quantities."""
 
+import base64
 import functools
 import json
 from importlib.util import find_spec
@@ -123,6 +124,11 @@ class _Reader:
         good = isinstance(value, wanted) and (kind == "boolean" or not isinstance(value, bool))  # type: ignore[arg-type]  # a type or a tuple of them
         if not good:
             raise self._mismatch(value, form or _GO_TYPES[kind], path, owner)
+        if form == "byte":
+            try:
+                base64.b64decode(value, validate=True)
+            except ValueError as error:
+                raise self._unreadable("illegal base64 data at input byte 0") from error
 
     def _require(self, value: Any, wanted: type, shown: str, path: str, owner: str) -> None:
         if not isinstance(value, wanted):

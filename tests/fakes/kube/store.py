@@ -129,8 +129,10 @@ class Store:
         self._changed.notify_all()
         return after
 
-    def changes(self, since: int, timeout_s: float) -> list[Change]:
+    def changes(self, since: int, timeout_s: float, *, of_old: bool = False) -> list[Change]:
         """Return what happened after the revision; wait for it at most so long.
+
+        The controllers, which are never far behind, see what is forgotten too (`of_old`).
 
         Raises:
             TooOldError: That is no longer known.
@@ -141,7 +143,7 @@ class Store:
                 left = end - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
                     return []
-            if since < self._forgotten:
+            if since < self._forgotten and not of_old:
                 raise TooOldError
             newer: deque[Change] = deque()
             for change in reversed(self._history):
@@ -151,11 +153,10 @@ class Store:
             return list(newer)
 
     def forget(self) -> None:
-        """Drop the history, as a compaction does: a watch from an earlier revision gets 410."""
+        """Forget the history, as a compaction does: a watch from an earlier revision gets 410."""
         with self._changed:
             self.revision += 1
             self._forgotten = self.revision
-            self._history.clear()
             self._changed.notify_all()
 
     def knows(self, revision: int) -> bool:

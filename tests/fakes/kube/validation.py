@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tests.fakes.kube.answers import Cause, Refusal, forbidden, invalid, invalid_value, required
-from tests.fakes.kube.objects import Obj
+from tests.fakes.kube.objects import Obj, name_of
 from tests.fakes.kube.quantities import amount
 from tests.fakes.kube.resources import Resource
 
@@ -101,6 +101,8 @@ def _job_causes(job: Obj) -> Iterator[Cause]:
         elif spec["completions"] > INDEXED_LIMIT and spec["parallelism"] > INDEXED_LIMIT // 10:
             detail = f"must be less than or equal to {INDEXED_LIMIT // 10} when completions are over {INDEXED_LIMIT}"
             yield invalid_value("spec.parallelism", str(spec["parallelism"]), detail)
+        else:
+            yield from _index_causes(name_of(job), spec["completions"])
     elif "backoffLimitPerIndex" in spec:
         shown = str(spec["backoffLimitPerIndex"])
         yield invalid_value("spec.backoffLimitPerIndex", shown, "requires indexed completion mode")
@@ -114,6 +116,14 @@ def _job_causes(job: Obj) -> Iterator[Cause]:
         yield invalid_value("spec.template.spec.restartPolicy", shown, 'only "Never" is supported')
     yield from _failure_policy_causes(spec)
     yield from pod_spec_causes(pod, "spec.template.spec")
+
+
+def _index_causes(name: str, completions: int) -> Iterator[Cause]:
+    """Yield that the host names of the Job's last pods would be none."""
+    last = f"{name}-{completions - 1}"
+    if re.fullmatch(_LABEL, name) and len(last) > LONGEST_LABEL:
+        detail = f"will not able to create pod with invalid DNS label: {last}"
+        yield invalid_value("metadata.name", _shown(name), detail)
 
 
 def _failure_policy_causes(spec: Obj) -> Iterator[Cause]:

@@ -73,8 +73,12 @@ class Room:
         return found
 
     def log(self, pod: str, **options: Any) -> str:
-        """Return a pod's log."""
-        return str(self.core.read_namespaced_pod_log(pod, self.namespace, **options))
+        """Return a pod's log, undecoded by the client: 36.x would return the text `b'…'`."""
+        reply = self.core.read_namespaced_pod_log(pod, self.namespace, _preload_content=False, **options)
+        try:
+            return str(reply.data.decode())
+        finally:
+            reply.release_conn()
 
     def reasons(self) -> set[str]:
         """Return the reasons of the namespace's events."""

@@ -1,5 +1,5 @@
 """The test cluster, for tests of the test cluster."""
 
-from tests.fakes.kube.fixtures import api, cluster, healed, kubeconfig, namespace, room
+from tests.fakes.kube.fixtures import cluster, defined, healed, kubeconfig, room
 
-__all__ = ["api", "cluster", "healed", "kubeconfig", "namespace", "room"]
+__all__ = ["cluster", "defined", "healed", "kubeconfig", "room"]

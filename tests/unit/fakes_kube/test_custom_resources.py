@@ -1,11 +1,9 @@
 """Custom resources: one defined here, and the recorded requests about the three that Pathways jobs are made of."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client
 from kubernetes.client import ApiException
 
@@ -34,8 +32,6 @@ SCHEMA: Obj = {
         "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
     },
 }
-# The definitions are not ours to commit; they lie beside the checkout where development is done.
-DEFINITIONS = Path(__file__).parents[4] / "shared" / "kube"
 # What needs the controllers of the three, or an answer of their own.
 ONLY_WITH_CONTROLLERS = {
     "jobset get done",
@@ -125,15 +121,9 @@ def test_a_kind_whose_definition_is_missing_is_a_404_that_is_no_json(room: Room)
 
 
 @pytest.fixture(scope="module")
-def replayed(cluster: Cluster) -> list[tuple[Exchange, Answer]]:
-    """Define the three, and send what was recorded about them."""
-    if not DEFINITIONS.is_dir():
-        pytest.skip("the definitions of JobSet, LeaderWorkerSet and PathwaysJob are not beside this checkout")
-    run = Replay(cluster=cluster)
-    for path in sorted(DEFINITIONS.glob("*-crd.yaml")):
-        for body in yaml.load_all(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            if body and body["kind"] == "CustomResourceDefinition":
-                assert run.send(posted(body)).status == 201
+def replayed(defined: Cluster) -> list[tuple[Exchange, Answer]]:
+    """Send what was recorded about the three."""
+    run = Replay(cluster=defined)
     entries = [each for each in recorded("custom-resources.jsonl") if isinstance(each, Exchange)]
     return [(each, run.send(each)) for each in entries if _stands_alone(each)]
 
@@ -141,21 +131,6 @@ def replayed(cluster: Cluster) -> list[tuple[Exchange, Answer]]:
 def _stands_alone(exchange: Exchange) -> bool:
     return exchange.label not in ONLY_WITH_CONTROLLERS and not exchange.label.startswith(
         ("pathwaysjob get", "pathwaysjob child")
-    )
-
-
-def posted(body: Obj) -> Exchange:
-    """Return the request that creates a definition."""
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    return Exchange(
-        label="",
-        method="POST",
-        path=path,
-        content_type="application/json",
-        body=body,
-        status=201,
-        answer_type="application/json",
-        answer=None,
     )
 
 

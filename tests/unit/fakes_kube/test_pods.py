@@ -3,6 +3,8 @@
 import base64
 from typing import Any
 
+import pytest
+
 from tests.fakes.kube.bodies import container, job
 from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.leftovers import strays
@@ -89,6 +91,29 @@ def test_a_process_killed_by_a_signal_has_its_number_in_the_exit_code(room: Room
     room.create(job("killed", "import os; os.kill(os.getpid(), 11)"))
     room.finished("killed")
     assert room.pod("killed")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 139
+
+
+def test_a_pods_own_deadline_fails_it(room: Room) -> None:
+    room.create(job("slow", "import time; time.sleep(600)", pod={"activeDeadlineSeconds": 2}))
+    assert holds(room.finished("slow"), "Failed")
+    status = room.pod("slow")["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+
+
+def test_the_end_of_the_log_is_the_message_where_the_policy_says_so(room: Room) -> None:
+    room.create(job("words", "raise SystemExit('why')", main={"terminationMessagePolicy": "FallbackToLogsOnError"}))
+    room.finished("words")
+    ended = room.pod("words")["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["message"]) == (1, "why\n")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_pods_of_a_subdomain_are_found_on_the_loopback(room: Room) -> None:
+    env = [{"name": "FIRST", "value": f"peers-0.peers.{room.namespace}.svc.cluster.local:80,peers-1.peers:80"}]
+    script = "import os; print(os.environ['FIRST'])"
+    room.create(job("peers", script, pod={"subdomain": "peers"}, main={"env": env}))
+    room.finished("peers")
+    assert room.log(name_of(room.pod("peers"))) == "127.0.0.1:80,127.0.0.1:80\n"
 
 
 def test_what_a_process_leaves_behind_ends_with_its_container(cluster: Cluster, room: Room) -> None:

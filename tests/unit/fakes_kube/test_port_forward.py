@@ -62,5 +62,6 @@ def test_a_pod_that_does_not_run_has_no_ports(room: Room) -> None:
     room.create(job("over", ""))
     room.finished("over")
     name = name_of(room.pod("over"))
-    with pytest.raises(Exception, match="400"):
+    # The client of 36.x trips over the refusal, which has no body for it.
+    with pytest.raises(Exception, match=r"400|'decode'"):
         portforward(room.core.connect_get_namespaced_pod_portforward, name, room.namespace, ports="1")

@@ -67,11 +67,11 @@ def test_a_deleted_event_carries_the_last_state_and_a_newer_version(room: Room) 
 
 def test_a_bookmark_comes_shortly_before_the_end_where_it_is_asked_for() -> None:
     with running_cluster(pace=Pace(watch_second_s=0.05)) as cluster:
-        query = f"watch=1&timeoutSeconds=20&resourceVersion={10_000}"
-        lines = cluster.get(f"/api/v1/namespaces/default/secrets?{query}&allowWatchBookmarks=true").splitlines()
+        path, query = "/api/v1/namespaces/default/secrets", "watch=1&timeoutSeconds=20&resourceVersion=10000"
+        lines = cluster.call("GET", f"{path}?{query}&allowWatchBookmarks=true").splitlines()
         assert [line for line in lines if b'"BOOKMARK"' in line] == lines
         assert len(lines) == 1
-        assert cluster.get(f"/api/v1/namespaces/default/secrets?{query}") == b""
+        assert cluster.call("GET", f"{path}?{query}") == b""
 
 
 def test_a_version_that_is_forgotten_ends_the_watch_with_410(healed: Cluster, room: Room) -> None:
