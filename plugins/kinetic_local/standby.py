@@ -45,9 +45,10 @@ def stand_by(channel: int, folders: list[str]) -> None:
             os.write(channel, b"%d\n" % pid)
         except OSError:
             os._exit(0)
-        # A byte comes when the supervisor has a job; nothing when it ended without one.
-        if os.read(taken, 1):
-            _give_way(taken)
+        # A byte comes when the supervisor has a job. One that ended without must not be followed by others for ever.
+        if not os.read(taken, 1):
+            os._exit(0)
+        _give_way(taken)
         os.close(taken)
         has_time = True
 
