@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import kinetic_core
+from kinetic_local.descriptors import clear_of_streams
 from kinetic_local.inheritance import inheritance
 from kinetic_local.job import LENGTH_BYTES
 from kinetic_local.processes import start_mark
@@ -51,7 +52,7 @@ class Standby:
             OSError: It could not be started.
         """
         self.conditions = conditions
-        self._channel, theirs = socket.socketpair()
+        self._channel, theirs = map(_clear_of_streams, socket.socketpair())
         self._channel.settimeout(_PATIENCE_S)
         with theirs:
             folders = dict.fromkeys(str(Path(file).parents[1]) for file in (__file__, kinetic_core.__file__))
@@ -180,6 +181,10 @@ def is_wanted(environ: Mapping[str, str]) -> bool:
     False
     """
     return _IS_LINUX and environ.get(ENV_STANDBY, "").strip() != "0"
+
+
+def _clear_of_streams(one: socket.socket) -> socket.socket:
+    return socket.socket(fileno=clear_of_streams(one.detach()))
 
 
 def _conditions(environ: Mapping[str, str]) -> object:

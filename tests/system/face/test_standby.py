@@ -1,5 +1,6 @@
 """The standby of the local backend: no job can tell its processes from new ones, and none of them stays."""
 
+import json
 import os
 import signal
 import sys
@@ -156,6 +157,25 @@ def test_nothing_stays_when_the_client_is_killed_though_a_fork_of_it_lives(looki
         wait_until(lambda: alive(looking) in ([], [fork]))
     finally:
         os.kill(fork, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("closed", [(0,), (0, 1), (0, 1, 2)])
+def test_a_client_whose_streams_are_closed_has_a_standby_and_leaves_none(
+    looking: Project, tmp_path: Path, closed: tuple[int, ...]
+) -> None:
+    client = looking.start(
+        f"""
+        import json, os, pathlib
+        for number in {closed}:
+            os.close(number)
+        import watch
+        told = [watch.who.run_async().result() for _ in range(2)]
+        pathlib.Path({str(tmp_path / "told")!r}).write_text(json.dumps(told))
+        """
+    )
+    client.communicate(timeout=60)
+    assert [job["ahead"] for job in json.loads((tmp_path / "told").read_text())] == [True, True]
+    wait_until(lambda: alive(looking) == [])
 
 
 def test_a_fork_of_the_client_has_jobs_of_its_own(looking: Project) -> None:
