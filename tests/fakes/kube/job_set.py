@@ -111,7 +111,7 @@ def _set(obj: Obj, kind: str, status: str, reason: str, message: str) -> None:
 
 
 def _is_of(job: Obj, found: Obj) -> bool:
-    return labels_of(job).get(f"{PREFIX}/jobset-uid") == found["metadata"]["uid"]
+    return bool(labels_of(job).get(f"{PREFIX}/jobset-uid") == found["metadata"]["uid"])
 
 
 def _is_over(job: Obj) -> bool:
