@@ -112,7 +112,7 @@ def runs(process: int) -> bool:
     """Tell whether a process is there, and no mere remainder that nobody has waited for."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
 
