@@ -253,7 +253,8 @@ class BatchHandle(Generic[R_co]):
 
     def _lacking(self) -> str:
         """Say what is missing where the process that had the inputs ended before all were in the store."""
-        if self._driver.count is not None or not self._driver.is_settled:
+        driver = self._driver
+        if driver.count is not None or driver.stop_reason is not None or not driver.is_settled:
             return ""
         size = self._driver.record.size
         there = len(self._driver.states)

@@ -62,7 +62,9 @@ class Driver:
     @property
     def is_settled(self) -> bool:
         """Tell whether nothing more will happen, as far as this process can see."""
-        return not self._has_inputs and all(state.is_final for state in tuple(self.states))
+        # A stopped batch waits for no input: their iterable may never end.
+        more_come = self._has_inputs and self.stop_reason is None
+        return not more_come and all(state.is_final for state in tuple(self.states))
 
     @property
     def has_failed(self) -> bool:
@@ -78,7 +80,8 @@ class Driver:
 
     def add(self, states: Iterable[InputState]) -> None:
         """Take inputs that were staged."""
-        self.states.extend(states)
+        stopped = self.stop_reason is not None
+        self.states.extend(state.dropped() if stopped and state.is_waiting else state for state in states)
 
     def end(self, count: int | None) -> None:
         """Take note that no more inputs come; `None` where there are more, which this process cannot take."""

@@ -205,6 +205,27 @@ def test_a_cancelled_batch_ends_what_runs_and_starts_nothing_more_in_any_process
     assert noted.project.stored() == []
 
 
+def test_a_batch_is_cancelled_though_its_generator_never_yields_again(noted: Noted) -> None:
+    ended = noted.project.run(
+        """
+        import json, kinetic, threading, train
+        def inputs():
+            yield 1
+            threading.Event().wait()
+        batch = train.rest.run_async_map(inputs())
+        while not batch.jobs:
+            threading.Event().wait(0.02)
+        batch.cancel()
+        try:
+            batch.results()
+        except kinetic.BatchError as error:
+            print(json.dumps([batch.statuses(), "the process that had them" in str(error)]))
+        batch.cleanup()
+        """
+    )
+    assert ended.said == [["CANCELLED"], False]
+
+
 def test_jobs_of_a_batch_are_jobs_like_any_other(noted: Noted) -> None:
     ended = noted.project.run(
         """

@@ -169,6 +169,18 @@ def test_once_stopped_nothing_is_started_and_what_runs_is_ended(store: Storage) 
     assert [state.is_submitted for state in driver.states] == [True, False, False]
 
 
+def test_a_stopped_batch_waits_for_no_more_inputs_and_drops_those_that_come_late(store: Storage) -> None:
+    manifest, backend = manifest_in(store), ArrayOfQuiet()
+    driver = Driver(manifest, backend, secrets=dict, has_inputs=True)
+    driver.add([InputState(index=0, sha256="00")])
+    driver.stop(CANCELLED)
+    driver.step()
+    assert driver.is_settled
+    driver.add([InputState(index=1, sha256="00")])
+    assert driver.is_settled
+    assert (statuses(driver), backend.submitted) == (["CANCELLED"] * 2, [])
+
+
 @pytest.mark.parametrize(("ends_running", "ended"), [(False, []), (True, ["job-0000000b"])])
 def test_fail_fast_drops_what_waits_and_ends_what_runs_only_on_request(
     store: Storage, ends_running: bool, ended: list[str]
