@@ -2,6 +2,7 @@
 
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from kinetic_core.references.hashing import Hashed, still_holds
 
 _CACHE: Final = "cache"
 _UNSTAGED: Final = "cache:"
+_AT_ONCE: Final = 8
 
 
 @attrs.frozen(kw_only=True)
@@ -165,5 +167,23 @@ def _upload(storage: Storage, content: _Content) -> None:
     for found in tuple(storage.list(content.folder)):
         if found.key not in files:
             storage.delete_prefix(found.key)
-    for key, path in files.items():
+    _put_files(storage, files)
+
+
+def _put_files(storage: Storage, files: Mapping[str, Path]) -> None:
+    """Put files, some at once: one after the other, small ones would wait for the network most of the time."""
+    if len(files) == 1:
+        ((key, path),) = files.items()
         storage.put_file(path, key)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
+        puts = [pool.submit(storage.put_file, path, key) for key, path in files.items()]
+        try:
+            for put in puts:
+                put.result()
+        except BaseException:
+            # What runs already is waited for: it must not write behind the back of who takes it away again.
+            pool.shutdown(cancel_futures=True)
+            raise

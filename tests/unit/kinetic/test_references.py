@@ -200,6 +200,32 @@ def test_a_half_finished_upload_is_finished_by_the_next(
     assert not handler.stage(Data(folder), store)
 
 
+def test_files_are_uploaded_some_at_once_and_none_after_a_failure(
+    handler: DataHandler, store: CountingStorage, tmp_path: Path
+) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(200):
+        many.joinpath(f"{number:03}").write_text("x")
+    put, begun, second = store.inner.put_file, list[str](), threading.Event()
+
+    def meet(path: Path, key: str) -> None:
+        begun.append(key)
+        if len(begun) > 1:
+            second.set()
+        assert second.wait(30)
+        put(path, key)
+
+    store.inner.put_file = meet  # type: ignore[method-assign]
+    store.fail_at = "/100"
+    with pytest.raises(StorageError, match="connection lost"):
+        handler.stage(Data(many), store)
+    assert len(store.written) < 199
+    store.fail_at = ""
+    handler.stage(Data(many), store)
+    assert len(set(store.written)) == 201
+
+
 def test_what_a_failed_upload_of_something_else_left_is_removed(
     handler: DataHandler, store: CountingStorage, folder: Path
 ) -> None:
