@@ -39,7 +39,7 @@ UV_NAMES = {
 BASE_PYTHON = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
 # The second and third Python cost minutes each: `nox -s tests-3.13 -- tests` runs everything there.
 ON_EACH_PYTHON = (
-    "tests/contract",
+    "tests/contract/test_backend.py",
     "tests/property",
     "tests/system/face",
     "tests/system/test_example.py",
@@ -235,8 +235,8 @@ def tests(session: nox.Session) -> None:
         if os.environ.get("CI"):
             raise
         session.warn("azurite could not be installed: the tests of abfs:// will be skipped")
-    coverage = ["--cov", "--cov-report=term", "--cov-report=html"]
-    each = ["-m", "not slow", *ON_EACH_PYTHON]
+    coverage = ["-m", "not exhaustive", "--cov", "--cov-report=term", "--cov-report=html"]
+    each = ["-m", "not slow and not exhaustive", *ON_EACH_PYTHON]
     chosen = coverage if session.python == next(iter(found_pythons()), None) else each
     session.run("pytest", "-n", "auto", *(session.posargs or chosen))
 
@@ -245,6 +245,13 @@ def tests(session: nox.Session) -> None:
 def azurite(session: nox.Session) -> None:
     """Install the server that the tests of abfs:// need; the test sessions do so themselves."""
     install_azurite(session)
+
+
+@nox.session(default=False)
+def exhaustive(session: nox.Session) -> None:
+    """Run the tests that try every case of what others sample."""
+    install(session, "tests")
+    session.run("pytest", "-m", "exhaustive", *(session.posargs or ["tests/system/batches"]))
 
 
 @nox.session

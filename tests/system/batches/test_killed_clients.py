@@ -1,5 +1,6 @@
 """A client may be killed at any moment: another process finishes its batch, loses no input and runs none twice."""
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -102,8 +103,10 @@ def steps(noted: Noted, inputs: str) -> int:
 def kill_at_each(make: "Maker", inputs: str, stride: int) -> None:
     total = steps(make("alive"), inputs)
     assert total > 40
+    # Over many runs every step is met; which ones are next, the run's seed says.
+    first = random.randint(1, stride)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda at: check(make(f"killed-{at}"), inputs, at), range(1, total + 1, stride)))
+        list(pool.map(lambda at: check(make(f"killed-{at}"), inputs, at), range(first, total + 1, stride)))
 
 
 class Maker:
@@ -125,7 +128,7 @@ def test_a_client_killed_at_some_steps_leaves_a_batch_that_another_finishes(note
     kill_at_each(Maker(noted), inputs, 13)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("inputs", [LIST, GENERATOR], ids=["list", "generator"])
 def test_a_client_killed_at_any_step_leaves_a_batch_that_another_finishes(noted: Noted, inputs: str) -> None:
