@@ -1,11 +1,14 @@
 """Contexts that jobs share: submitted by real processes, run by the real runner."""
 
 import random
+import time
 from pathlib import Path
 
 import pytest
 
+from kinetic_core.model.trust import RACY_NS
 from tests.fakes.project import Ended, Project
+from tests.fakes.scripted_runner import wait_until
 
 CALL = "import train; print(train.double(1))"
 
@@ -17,6 +20,9 @@ def large(project: Project) -> Project:
     for number in range(40):
         text = "".join(chosen.choice("abcdefghijklmnop") for _ in range(8000))
         project.write(f"package_{number % 4}/module_{number:02}.py", f"text = '{text}'\n")
+    # What changed just before it was packaged is packaged once more, so nothing would be known of it.
+    newest_ns = max(path.stat().st_ctime_ns for path in project.root.rglob("*"))
+    wait_until(lambda: time.time_ns() > newest_ns + 2 * RACY_NS)
     return project
 
 
