@@ -22,7 +22,7 @@ def large(project: Project) -> Project:
         project.write(f"package_{number % 4}/module_{number:02}.py", f"text = '{text}'\n")
     # What changed just before it was packaged is packaged once more, so nothing would be known of it.
     newest_ns = max(path.stat().st_ctime_ns for path in project.root.rglob("*"))
-    wait_until(lambda: time.time_ns() > newest_ns + 2 * RACY_NS)
+    wait_until(lambda: time.time_ns() > newest_ns + RACY_NS + RACY_NS // 10)
     return project
 
 
