@@ -27,7 +27,7 @@ UNKNOWN_SCHEME = "import train; train.double.options(storage='fiel:///x')(1)"
         (DISALLOWED, "Serialization format 'pickle' not allowed. Allowed formats: ['json']"),
         (UNKNOWN_FORMAT, "'xml'"),
         (PROCESS_LOCAL, "memory://"),
-        (FILE_AS_STORE, "the store file:///etc/passwd cannot be written to"),
+        (FILE_AS_STORE, "the store file:///etc/passwd cannot be used, at the step 'write'"),
         (UNKNOWN_SCHEME, "fiel"),
     ],
 )
