@@ -229,6 +229,8 @@ while len(found := waiting()) != 3 or before["parent"] in found: time.sleep(0.01
 (supervisor,) = (pid for pid, parent in found.items() if parent == standby)
 (runner,) = (pid for pid, parent in found.items() if parent == supervisor)
 os.kill({victim}, signal.SIGKILL)
+# A job that is handed over while its supervisor dies ends with it.
+while {victim} in waiting(): time.sleep(0.01)
 print(json.dumps([watch.who()["calls"], watch.who()["calls"]]))
 """
     assert said(looking, code) == [1, 1]
