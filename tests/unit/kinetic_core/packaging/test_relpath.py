@@ -52,3 +52,10 @@ def test_an_inner_link_that_leads_out_is_found_through_an_alias_of_the_root(tmp_
     (tmp_path / "root" / "link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "alias").symlink_to("root")
     assert spellings(tmp_path / "alias" / "link" / "x", tmp_path / "root") == ("link/x",)
+
+
+def test_a_path_through_a_link_far_from_the_root_lies_outside(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to("far")
+    assert spellings(tmp_path / "link" / "x", tmp_path / "root") == ()
