@@ -282,7 +282,19 @@ def lock(session: nox.Session) -> None:
     for name, extras in LOCKS.items():
         project = [] if extras is None else ["pyproject.toml", *(f"--extra={extra}" for extra in extras)]
         session.run(
-            *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-annotate"),
+            # Of a file that lies here by chance, the hashes for other Pythons and machines would be missing.
+            *(
+                "env",
+                "-u",
+                "UV_FIND_LINKS",
+                "uv",
+                "pip",
+                "compile",
+                "--quiet",
+                "--universal",
+                "--generate-hashes",
+                "--no-annotate",
+            ),
             *("--python-version", PYTHONS[0], "--custom-compile-command", "nox -s lock"),
             *("--group", name, "--output-file", f"requirements/{name}.txt", *project, *session.posargs),
             external=True,
