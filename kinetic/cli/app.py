@@ -1,5 +1,6 @@
 """The application: all commands in one place, and how their failures look."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -21,6 +22,22 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal cannot show must not end the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a program's own streams can
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except OSError as error:
+        # Of stdout: whatever the commands open has a name.
+        if error.filename is not None or isinstance(error, KineticError):
+            raise
+        if not isinstance(error, BrokenPipeError):
+            complain(error)
+        # What could not be written is still there, and must not fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    return code
+
+
+def _run() -> int:
     try:
         make_app()(prog_name="kinetic")
     except KineticError as error:

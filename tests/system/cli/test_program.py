@@ -16,6 +16,22 @@ def test_the_version_is_that_of_the_distribution(cli: Cli) -> None:
     assert cli("--version").stdout == f"kinetic {version('kinetic-run')}\n"
 
 
+@pytest.mark.parametrize("command", ["--help", "config"])
+@pytest.mark.parametrize(("to", "said"), [("/dev/full", "No space left on device"), ("| true", "")])
+def test_output_that_cannot_be_written_is_no_traceback(home: Path, command: str, to: str, said: str) -> None:
+    redirect = to if to.startswith("|") else f"> {to}"
+    shown = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{sys.executable} -m kinetic.cli {command} {redirect}"],
+        env={**os.environ, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in shown.stderr
+    assert said in shown.stderr
+    assert to.startswith("|") or shown.returncode == 1
+
+
 @pytest.mark.parametrize("command", ["explain", "package", "config", "plugins", "profile", "jobs"])
 def test_every_command_has_help(cli: Cli, command: str) -> None:
     ended = cli(command, "--help")
