@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo 'make demo   run the example in examples/digits on this machine'
-	@echo 'make test   lint, import rules, types, docs, wheel, every test, and most of them on each Python found'
+	@echo 'make test   lint, import rules, types, docs, wheel, every test, and those of the core and the runner on each Python found'
 	@echo 'make clean  remove what the two made: .venv/, .nox/, build/demo-store/, docs/_build/'
 
 demo: .venv/demo/.installed

@@ -40,13 +40,9 @@ BASE_PYTHON = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}
 # The second and third Python cost minutes each: `nox -s tests-3.13 -- tests` runs everything there.
 ON_EACH_PYTHON = (
     "tests/contract/test_backend.py",
-    "tests/property",
-    "tests/system/face",
+    "tests/system/face/test_calls.py",
     "tests/system/test_example.py",
-    "tests/unit/kinetic",
     "tests/unit/kinetic_core",
-    "tests/unit/kinetic_gke",
-    "tests/unit/kinetic_local",
     "tests/unit/kinetic_runner",
 )
 AZURITE = ROOT / ".nox" / "azurite"
