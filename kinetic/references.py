@@ -176,12 +176,12 @@ def _put_files(storage: Storage, files: Mapping[str, Path]) -> None:
         ((key, path),) = files.items()
         storage.put_file(path, key)
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
         puts = [pool.submit(storage.put_file, path, key) for key, path in files.items()]
         try:
-            for put in puts:
+            for put in wait(puts, return_when=FIRST_EXCEPTION).done:
                 put.result()
         except BaseException:
             # What runs already is waited for: it must not write behind the back of who takes it away again.
