@@ -121,6 +121,9 @@ def test_local_data_without_room_is_refused_too(resolver: Resolver, tmp_path: Pa
 
 def test_room_is_looked_for_where_the_data_will_lie(tmp_path: Path) -> None:
     make_room("gs://b/x", 1, tmp_path / "not/yet/there")
+    with pytest.raises(OSError, match=f"the disk of {tmp_path} has"):
+        make_room("gs://b/x", 1 << 62, tmp_path / "not/yet/there")
+    assert not (tmp_path / "not").exists()
 
 
 def test_what_takes_long_is_told_in_one_line(memory: Any, tmp_path: Path, journal: Journal) -> None:

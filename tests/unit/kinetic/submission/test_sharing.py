@@ -296,7 +296,7 @@ def test_notes_that_are_damaged_cost_an_upload_at_most(client: Client) -> None:
     ):
         notes.write_bytes(damage)
         client.edit("package_3/module_3.py")
-        client.submit()
+        assert client.made(client.submit()) == (client.job / CONTEXT_FILE).read_bytes()
 
 
 def test_notes_that_do_not_fit_the_archive_are_not_used(client: Client) -> None:

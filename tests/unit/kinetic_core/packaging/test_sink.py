@@ -81,6 +81,7 @@ def test_what_is_not_long_is_not_read_before_it_is_asked_for(tmp_path: Path, mon
     monkeypatch.setattr(os, "preadv", refuse)
     with HashedFile(opened(tmp_path / "file")) as sink:
         sink.write(bytes(8 * MIB))
+    assert (tmp_path / "file").read_bytes() == bytes(8 * MIB)
 
 
 def test_what_the_system_takes_in_parts_arrives_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
