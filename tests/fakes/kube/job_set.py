@@ -2,43 +2,25 @@
 
 import copy
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tests.fakes.kube.defaults import fill_in
 from tests.fakes.kube.deletion import ask_to_go
+from tests.fakes.kube.follower import Follower
 from tests.fakes.kube.objects import Obj, holds, is_deleted, labels_of, name_of, now, set_condition
-from tests.fakes.kube.store import Change, Key
-
-if TYPE_CHECKING:
-    from tests.fakes.kube.manager import Components
+from tests.fakes.kube.store import Key
 
 SETS: Final = "jobsets.jobset.x-k8s.io"
 PREFIX: Final = "jobset.sigs.k8s.io"
 ATTEMPT: Final = f"{PREFIX}/restart-attempt"
 
 
-class JobSetController:
+class JobSetController(Follower):
     """Follows JobSets and their Jobs."""
 
-    def __init__(self, components: "Components") -> None:
-        self._store = components.store
-        self._touched: dict[Key, None] = {}
-
-    def observe(self, change: Change) -> None:
-        """Take note of one step of the history."""
-        if change.key.resource == SETS and change.happening != "DELETED":
-            self._touched[change.key] = None
-        name = labels_of(change.object).get(f"{PREFIX}/jobset-name")
-        if change.key.resource == "jobs.batch" and name:
-            self._touched[Key(SETS, change.key.namespace, name)] = None
-
-    def work(self) -> None:
-        """Look at every set that something happened to."""
-        touched, self._touched = self._touched, {}
-        for key in touched:
-            found = self._store.get(key)
-            if found is not None and not is_deleted(found):
-                self._sync(key, found)
+    sets = SETS
+    parts = "jobs.batch"
+    label = f"{PREFIX}/jobset-name"
 
     def _sync(self, key: Key, found: Obj) -> None:
         status = found.get("status") or {}

@@ -2,16 +2,14 @@
 
 import copy
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.fakes.kube import job_pods
 from tests.fakes.kube.defaults import pod_defaults
 from tests.fakes.kube.deletion import stop_pod
-from tests.fakes.kube.objects import Obj, is_deleted, labels_of, name_of, now, set_condition
-from tests.fakes.kube.store import Change, Key, TakenError
-
-if TYPE_CHECKING:
-    from tests.fakes.kube.manager import Components
+from tests.fakes.kube.follower import Follower
+from tests.fakes.kube.objects import Obj, is_deleted, name_of, now, set_condition
+from tests.fakes.kube.store import Key, TakenError
 
 SETS: Final = "leaderworkersets.leaderworkerset.x-k8s.io"
 PREFIX: Final = "leaderworkerset.sigs.k8s.io"
@@ -19,28 +17,12 @@ TPU: Final = "google.com/tpu"
 TPU_PORT: Final = 8476
 
 
-class LeaderWorkerController:
+class LeaderWorkerController(Follower):
     """Follows the sets and their pods. Its stateful sets are there to be seen and to own; it makes the pods itself."""
 
-    def __init__(self, components: "Components") -> None:
-        self._store = components.store
-        self._touched: dict[Key, None] = {}
-
-    def observe(self, change: Change) -> None:
-        """Take note of one step of the history."""
-        if change.key.resource == SETS and change.happening != "DELETED":
-            self._touched[change.key] = None
-        name = labels_of(change.object).get(f"{PREFIX}/name")
-        if change.key.resource == "pods" and name:
-            self._touched[Key(SETS, change.key.namespace, name)] = None
-
-    def work(self) -> None:
-        """Look at every set that something happened to."""
-        touched, self._touched = self._touched, {}
-        for key in touched:
-            found = self._store.get(key)
-            if found is not None and not is_deleted(found):
-                self._sync(key, found)
+    sets = SETS
+    parts = "pods"
+    label = f"{PREFIX}/name"
 
     def _sync(self, key: Key, found: Obj) -> None:
         size = found["spec"]["leaderWorkerTemplate"].get("size", 1)
