@@ -1,10 +1,11 @@
 """How often the kernel is asked: a look a file, three a directory, none below what a rule excludes."""
 
+import gc
 import os
 import sys
 from collections import Counter
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -18,19 +19,21 @@ ASKS = {"open", "scandir", "stat", "lstat", "readlink", "close", "fstat"}
 
 
 def asked(root: Path, rules: RuleSet = NO_RULES) -> Counter[str]:
-    """Count calls that reach the kernel while a tree is scanned, but for those about the root and its parents."""
+    """Count calls that reach the kernel while a tree is scanned, but for what a collector closes meanwhile."""
     calls: Counter[str] = Counter()
 
     def watch(_: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and function.__name__ in ASKS:
+        if event == "c_call" and function.__name__ in ASKS and type(function.__self__) in {ModuleType, os.DirEntry}:
             calls[function.__name__] += 1
 
     before = sys.getprofile()
+    gc.disable()
     sys.setprofile(watch)
     try:
         scan(root, rules)
     finally:
         sys.setprofile(before)
+        gc.enable()
     return calls
 
 
