@@ -286,6 +286,19 @@ def test_a_large_file_that_fails_leaves_no_object_and_no_part(bench: Bench, tmp_
     assert bench.store.bucket.page("", "") == ([], "")
 
 
+def test_what_moves_twice_is_taken_back_between(bench: Bench, tmp_path: Path) -> None:
+    path, told = large_file(tmp_path), list[int]()
+    bench.proxy.break_(Rule(fault="status", method=WRITES, skip=1, times=1))
+    bench.store.put_file(path, "job/large", progress=told.append)
+    assert len(told) == 3
+    assert sum(told) == path.stat().st_size
+    told.clear()
+    bench.proxy.break_(Rule(fault="truncated", method="GET", times=1))
+    bench.store.get_file("job/large", tmp_path / "out", progress=told.append)
+    assert min(told) < 0
+    assert sum(told) == path.stat().st_size
+
+
 def test_parts_that_went_away_are_sent_again(bench: Bench, tmp_path: Path) -> None:
     path = large_file(tmp_path)
     ends = {"gs": "compose", "s3": r"uploadId=", "abfs": "comp=blocklist"}[bench.scheme]
@@ -295,8 +308,11 @@ def test_parts_that_went_away_are_sent_again(bench: Bench, tmp_path: Path) -> No
         if bench.scheme == "abfs"
         else {"status": 404}
     )
+    told = list[int]()
     bench.proxy.break_(Rule(fault="status", method=method, path=ends, **gone))
-    bench.store.put_file(path, "job/large")
+    bench.store.put_file(path, "job/large", progress=told.append)
+    assert min(told) == -path.stat().st_size
+    assert sum(told) == path.stat().st_size
     bench.store.get_file("job/large", tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == path.read_bytes()
 
