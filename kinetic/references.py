@@ -10,6 +10,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.hashes import HashCache
+from kinetic.transfers import Transfer, transfer
 from kinetic_core.errors import ObjectNotFoundError, PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.listing import NAME, STATUS
@@ -117,7 +118,7 @@ class DataHandler:
             )
         storage.put_bytes(content.inventory, content.marker)
         digest = content.hashed.digest
-        self._log.info("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
+        self._log.debug("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
         return True
 
     def unstage(self, value: Data, storage: Storage) -> None:
@@ -167,19 +168,20 @@ def _upload(storage: Storage, content: _Content) -> None:
     for found in tuple(storage.list(content.folder)):
         if found.key not in files:
             storage.delete_prefix(found.key)
-    _put_files(storage, files)
+    with transfer("upload", content.path.name, storage, size_bytes=content.hashed.digest.size_bytes) as moving:
+        _put_files(moving, files)
 
 
-def _put_files(storage: Storage, files: Mapping[str, Path]) -> None:
+def _put_files(moving: Transfer, files: Mapping[str, Path]) -> None:
     """Put files, some at once: one after the other, small ones would wait for the network most of the time."""
     if len(files) == 1:
         ((key, path),) = files.items()
-        storage.put_file(path, key)
+        moving.put_file(path, key)
         return
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
-        puts = [pool.submit(storage.put_file, path, key) for key, path in files.items()]
+        puts = [pool.submit(moving.put_file, path, key) for key, path in files.items()]
         try:
             for put in wait(puts, return_when=FIRST_EXCEPTION).done:
                 put.result()

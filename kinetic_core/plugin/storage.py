@@ -9,7 +9,6 @@ import attrs
 from kinetic_core.plugin.context import DriverContext
 from kinetic_core.plugin.fields import are_texts, is_text, texts
 
-
 Progress: TypeAlias = Callable[[int], None]
 """Told how many bytes of a file have moved since it was told last; fewer than none where some have to move again.
 

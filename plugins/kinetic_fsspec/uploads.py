@@ -62,9 +62,7 @@ def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:
         yield data
 
 
-def _send_all(
-    upload: Upload, retries: Retries, parts: Iterator[bytes], where: str, tally: Tally
-) -> list[object]:
+def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str, tally: Tally) -> list[object]:
     receipts: list[object] = []
     flying: deque[Future[object]] = deque()
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-upload") as pool:
