@@ -174,6 +174,7 @@ def proxied(upstream: str) -> Iterator[Proxy]:
     try:
         yield proxy
     finally:
+        proxy.break_()
         loop.call_soon_threadsafe(stop.set)
         thread.join()
         loop.close()
