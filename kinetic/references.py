@@ -23,6 +23,15 @@ _UNSTAGED: Final = "cache:"
 _AT_ONCE: Final = 8
 
 
+def marker_key(sha256: str) -> str:
+    """Return the key of the object without which content counts as absent.
+
+    >>> marker_key("0a1b")
+    'cache/0a1b.complete'
+    """
+    return f"{_CACHE}/{sha256}.complete"
+
+
 @attrs.frozen(kw_only=True)
 class _Content:
     """What a `Data` puts into the store."""
@@ -43,7 +52,7 @@ class _Content:
     @property
     def marker(self) -> str:
         """Key of the object that says that all files are there; it is written last and removed first."""
-        return f"{self.folder}.complete"
+        return marker_key(self.hashed.digest.sha256)
 
     def files(self) -> dict[str, Path]:
         """Return the local files by their keys."""
@@ -86,9 +95,9 @@ class DataHandler:
             return _reference(value, value.path)
         content = self._content(value)
         if store_url is None:
-            return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content.empty_dirs())
+            return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content)
         name = "" if content.hashed.is_dir else content.path.name
-        return _reference(value, f"{store_url}/{content.folder}/{name}", content.empty_dirs())
+        return _reference(value, f"{store_url}/{content.folder}/{name}", content)
 
     def findings(self, value: Data) -> tuple[Finding, ...]:
         """Warn about data so large that uploading it takes long."""
@@ -135,13 +144,14 @@ class DataHandler:
         return _Content(path=Path(value.path), hashed=self._hashed(value))
 
 
-def _reference(value: Data, uri: str, empty_dirs: tuple[str, ...] = ()) -> Reference:
+def _reference(value: Data, uri: str, content: _Content | None = None) -> Reference:
     return Reference(
         uri=uri,
         is_dir=value.is_dir,
         fuse=value.fuse,
         hf_trust_remote_code=value.hf_trust_remote_code,
-        empty_dirs=empty_dirs,
+        empty_dirs=() if content is None else content.empty_dirs(),
+        content_sha256="" if content is None else content.hashed.digest.sha256,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from kinetic.jobs.cached import forget_damaged
 from kinetic.jobs.contexts import remove_damaged
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
 from kinetic.scratch import scratch
@@ -56,7 +57,7 @@ def collect(
         return leader.result
     first = failures[0] if leader is None or leader.success else leader
     error = _failure(record, state, first, [result.host_index for result in failures if result is not first])
-    if note := remove_damaged(record, first, storage):
+    for note in filter(None, (remove_damaged(record, first, storage), forget_damaged(first, storage))):
         _add_note(error, note)
     raise error
 
