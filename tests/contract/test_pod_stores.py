@@ -95,6 +95,33 @@ def test_a_store_that_stays_down_is_asked_a_bounded_number_of_times(pod: Pod, tm
     assert 5 <= len(pod.place.proxy.seen) <= 10
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no store longer than half a second; asked for before the store is opened."""
+    monkeypatch.setattr(drivers, "_STALLED_S", 0.5)
+    monkeypatch.setattr(drivers, "_SLOWEST", 32 << 20)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fault", ["deaf", "mute"])
+@pytest.mark.parametrize("size", [1000, 24 << 20])
+def test_a_store_that_accepts_and_says_nothing_is_given_up(
+    pod: Pod, fault: Any, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinetic_runner.retry._DELAYS_S", (0.0,))
+    proxy = pod.place.proxy
+    assert proxy is not None
+    pod.place.open().put_bytes(DATA, "job/payload.pkl")
+    proxy.break_(Rule(fault=fault, method="GET|HEAD", times=99))
+    said = r" of {url}/job/{name} failed \(after 2 attempts\): .*[Tt]imeout"
+    with pytest.raises(OSError, match=said.format(url=pod.place.url, name="payload.pkl")):
+        fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=True)
+    proxy.break_(Rule(fault=fault, method="PUT|POST", times=99))
+    with pytest.raises(OSError, match=said.format(url=pod.place.url, name="result.pkl")):
+        publish(pod, b"x" * size, tmp_path / "scratch")
+    assert len(pod.journal.warnings) == 2
+
+
 def test_an_absent_object_is_told_at_once(pod: Pod, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         fetch(f"{pod.place.url}/job/none", tmp_path, log=pod.journal, hashed=True)

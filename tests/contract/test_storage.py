@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kinetic_core.errors import ObjectNotFoundError, StorageError
-from kinetic_core.plugin import Storage
+from kinetic_core.plugin import ReportingStorage, Storage
 from tests.contract.conftest import Place
 from tests.contract.stores import open_store
 
@@ -66,6 +67,18 @@ def test_a_file_comes_back_byte_for_byte(store: Storage, local: Path) -> None:
     store.put_file(local / "in", "job/context.zip")
     store.get_file("job/context.zip", local / "out")
     assert (local / "out").read_bytes() == (local / "in").read_bytes()
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 3_000_000])
+def test_what_is_told_of_a_file_adds_up_to_its_size(store: Storage, local: Path, size_bytes: int) -> None:
+    (local / "in").write_bytes(b"x" * size_bytes)
+    sent, received = list[int](), list[int]()
+    reporting = cast("ReportingStorage", store)
+    reporting.put_file(local / "in", "job/context.zip", progress=sent.append)
+    reporting.get_file("job/context.zip", local / "out", progress=received.append)
+    assert (sum(sent), sum(received)) == (size_bytes, size_bytes)
+    if size_bytes > 1 << 20:
+        assert len(received) > 1
 
 
 def test_an_empty_object_exists(store: Storage) -> None:

@@ -1,5 +1,6 @@
 """What goes wrong between a client and its store, and what the caller sees of it."""
 
+import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -259,6 +260,47 @@ def test_no_attempt_begins_after_the_time_is_up(
     assert len(bench.proxy.seen) == 1
 
 
+QUICK_S: Final = 0.5
+
+
+@pytest.fixture(params=CLOUDY)
+def impatient(
+    request: pytest.FixtureRequest, servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Bench:
+    """Open a store that waits for no peer longer than half a second."""
+    for module in ("opening", "loops"):
+        monkeypatch.setattr(f"kinetic_fsspec.{module}.STALLED_S", QUICK_S)
+    monkeypatch.setattr("kinetic_fsspec.loops.SLOWEST", 32 << 20)
+    if request.param == "abfs":
+        pytest.importorskip("adlfs")
+        monkeypatch.setitem(importlib.import_module("kinetic_fsspec.azure")._ONE_TRY, "read_timeout", QUICK_S)
+    return opened(cloudy_place(request.param, servers, tmp_path), attempts=2)
+
+
+@pytest.mark.parametrize("fault", ["deaf", "mute"])
+@pytest.mark.parametrize("verb", VERBS, ids=named)
+def test_a_peer_that_accepts_and_says_nothing_is_given_up(
+    impatient: Bench, verb: Verb, fault: Any, tmp_path: Path
+) -> None:
+    impatient.store.put_bytes(DATA, "job/there")
+    impatient.proxy.break_(Rule(fault=fault, method=VERBS[verb], times=99))
+    verb_name = VERB_NAMES.get(verb, "delete" if verb is delete else "read")
+    said = rf"cannot {verb_name} {impatient.store.url}/job.* \(after 2 attempts\): .*([Tt]imeout|timed out)"
+    with pytest.raises(StorageError, match=said):
+        verb(impatient.store, tmp_path)
+    assert len(impatient.pauses) == 1
+
+
+@pytest.mark.parametrize("fault", ["deaf", "mute"])
+def test_a_peer_that_takes_no_more_of_a_large_file_is_given_up(impatient: Bench, fault: Any, tmp_path: Path) -> None:
+    path = large_file(tmp_path)
+    impatient.proxy.break_(Rule(fault=fault, method=WRITES, skip=1, times=99))
+    with pytest.raises(StorageError, match=r"cannot write .*job/large \(after 2 attempts\): .*([Tt]imeout|timed out)"):
+        impatient.store.put_file(path, "job/large")
+    impatient.proxy.break_()
+    assert impatient.store.exists("job/large") is False
+
+
 def large_file(folder: Path) -> Path:
     path = folder / "large"
     path.write_bytes(os.urandom(1 << 20) * (WHOLE_BYTES // (1 << 20) + 3))
@@ -286,6 +328,19 @@ def test_a_large_file_that_fails_leaves_no_object_and_no_part(bench: Bench, tmp_
     assert bench.store.bucket.page("", "") == ([], "")
 
 
+def test_what_moves_twice_is_taken_back_between(bench: Bench, tmp_path: Path) -> None:
+    path, told = large_file(tmp_path), list[int]()
+    bench.proxy.break_(Rule(fault="status", method=WRITES, skip=1, times=1))
+    bench.store.put_file(path, "job/large", progress=told.append)
+    assert len(told) == 3
+    assert sum(told) == path.stat().st_size
+    told.clear()
+    bench.proxy.break_(Rule(fault="truncated", method="GET", times=1))
+    bench.store.get_file("job/large", tmp_path / "out", progress=told.append)
+    assert min(told) < 0
+    assert sum(told) == path.stat().st_size
+
+
 def test_parts_that_went_away_are_sent_again(bench: Bench, tmp_path: Path) -> None:
     path = large_file(tmp_path)
     ends = {"gs": "compose", "s3": r"uploadId=", "abfs": "comp=blocklist"}[bench.scheme]
@@ -295,8 +350,11 @@ def test_parts_that_went_away_are_sent_again(bench: Bench, tmp_path: Path) -> No
         if bench.scheme == "abfs"
         else {"status": 404}
     )
+    told = list[int]()
     bench.proxy.break_(Rule(fault="status", method=method, path=ends, **gone))
-    bench.store.put_file(path, "job/large")
+    bench.store.put_file(path, "job/large", progress=told.append)
+    assert min(told) == -path.stat().st_size
+    assert sum(told) == path.stat().st_size
     bench.store.get_file("job/large", tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == path.read_bytes()
 

@@ -178,7 +178,7 @@ def test_a_second_use_uploads_nothing(
     store.written.clear()
     assert not handler.stage(Data(folder.parent / path), store)
     assert store.written == []
-    assert log.events("info") == ["data_uploaded"]
+    assert log.events("debug") == ["data_uploaded", "data_found"]
 
 
 def test_the_completion_marker_is_written_last(handler: DataHandler, store: CountingStorage, folder: Path) -> None:

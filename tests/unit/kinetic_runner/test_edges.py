@@ -196,9 +196,21 @@ def test_a_transient_failure_is_tried_again_with_growing_pauses(journal: Journal
 
 def test_five_failures_are_the_end(journal: Journal) -> None:
     call = Flaky(9, TimeoutError())
-    with pytest.raises(TimeoutError):
-        retried("x", call, log=journal, sleep=lambda _: None)
+    with pytest.raises(OSError, match=r"^download of x failed \(after 5 attempts\): TimeoutError: $") as told:
+        retried("download of x", call, log=journal, sleep=lambda _: None)
     assert call.calls == 5
+    assert isinstance(told.value.__cause__, TimeoutError)
+
+
+def test_a_refusal_at_the_last_try_is_told_as_it_is(journal: Journal) -> None:
+    errors: list[Exception] = [PermissionError("no"), *[TimeoutError()] * 4]
+
+    def call() -> None:
+        raise errors.pop()
+
+    with pytest.raises(PermissionError, match="no"):
+        retried("x", call, log=journal, sleep=lambda _: None)
+    assert errors == []
 
 
 def test_a_refusal_is_not_tried_again(journal: Journal) -> None:

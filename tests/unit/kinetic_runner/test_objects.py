@@ -12,7 +12,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from kinetic_core.wire.reference import Reference
 from kinetic_runner import fetch
 from kinetic_runner.objects import RemoteData, make_room
-from kinetic_runner.resolve import DataPlaces, Resolver
+from kinetic_runner.resolve import DataPlaces, Resolver, _copy
 from tests.unit.kinetic_runner.inprocess import reference
 from tests.unit.kinetic_runner.journal import Journal
 
@@ -133,6 +133,21 @@ def test_what_takes_long_is_told_in_one_line(memory: Any, tmp_path: Path, journa
     ticks = iter([0.0, 2.5])
     found.download(tmp_path / "set", log=journal, clock=lambda: next(ticks))
     assert journal.text_of_all == "kinetic: memory://set/: 3 objects, 3.0 MB in 2.5 s\n"
+
+
+def test_local_data_that_takes_long_is_told_too(tmp_path: Path, journal: Journal) -> None:
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    for name in ("a", "sub/b"):
+        (tree / name).write_bytes(b"x" * 1024**2)
+    ticks = iter([0.0, 1.0, 0.0, 0.9, 0.0, 3.0])
+    for source, target in ((tree, "one"), (tree, "two"), (tree / "a", "three")):
+        asked = remote(f"file://{source}", is_dir=source == tree)
+        _copy(asked, source, tmp_path / target, journal, clock=lambda: next(ticks))
+    assert journal.text_of_all.splitlines() == [
+        f"kinetic: file://{tree}: 2 objects, 2.0 MB in 1.0 s",
+        f"kinetic: file://{tree}/a: 1 objects, 1.0 MB in 3.0 s",
+    ]
 
 
 def test_many_objects_are_fetched_side_by_side_and_few_are_in_memory(
