@@ -34,8 +34,8 @@ def run(function: Callable[..., Any] | None = None, /, **keywords: Any) -> Any:
             `capture_env_vars`, `secrets`, `volumes`, `file_mounts`, `ignore`, `spot`, `retries`, `timeout`
             (seconds an attempt), `output_dir` (URL), `serialization`, `allowed_serialization`, `debug`,
             `labels`, `hosts`; and for jobs on this machine `isolation` (`"process"` or `"venv"`), `python` (a version
-            or a path), `inherit_env`, `memory_limit` (`"2Gi"`), `cpu_time_limit` (seconds). What is not said here comes from `KINETIC_*` variables, then the active profile,
-            then the default.
+            or a path), `inherit_env`, `memory_limit` (`"2Gi"`), `cpu_time_limit` (seconds). What is not said
+            here comes from `KINETIC_*` variables, then the active profile, then the default.
 
     Returns:
         A `RemoteCallable` with the same signature, or the decorator that makes one.

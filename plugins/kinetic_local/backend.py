@@ -11,12 +11,13 @@ from typing import Final
 from kinetic_core.errors import SubmissionError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
+from kinetic_core.model.quantity import size_in_bytes
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
 from kinetic_local.array import end_unstarted, enqueue, waiting_jobs, waits
 from kinetic_local.bundle import bundle_where_needed
-from kinetic_local.command import is_runner, runner_command
-from kinetic_local.environment import passing, runner_environ, standby_environ
+from kinetic_local.command import is_runner
+from kinetic_local.environment import passing, standby_environ
 from kinetic_local.job import Job
 from kinetic_local.launch import launch, launch_ahead
 from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sweep_parts
@@ -28,6 +29,7 @@ from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
 from kinetic_local.turns import draw_ticket, drop_ticket
+from kinetic_local.venue import venue
 
 GRACE_S: Final = 5.0
 """Between SIGTERM and SIGKILL when a job is cancelled or its time is up."""
@@ -229,14 +231,15 @@ class LocalBackend:
                 sweep_parts(Path(store), self._places, now_s=time.time())
 
     def _start(self, spec: JobSpec, lock: int, limit: int, folder: str) -> None:
-        queue = str(self._places.queue)
+        queue, options = str(self._places.queue), spec.options
         ticket, ticket_lock = draw_ticket(queue, spec.job_id)
         try:
+            where = venue(spec, environ=self._environ, storage_options=self._storage_options, places=self._places)
             job = Job(
                 job_id=spec.job_id,
-                command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
+                command=where.command,
                 default_signals=[int(number) for number in _DEFAULT_SIGNALS],
-                environ=runner_environ(spec, self._environ, self._storage_options),
+                environ=where.environ,
                 folder=folder,
                 pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),
@@ -246,9 +249,16 @@ class LocalBackend:
                 ticket_fd=ticket_lock,
                 limit=limit,
                 result=local_path(spec.result_url),
-                timeout_s=spec.options.timeout,
-                retries=spec.options.retries,
+                timeout_s=options.timeout,
+                retries=options.retries,
                 grace_s=self._grace_s,
+                hosts=options.hosts or 1,
+                memory=options.memory_limit or "",
+                memory_bytes=size_in_bytes(options.memory_limit) if options.memory_limit else None,
+                cpu_time_s=options.cpu_time_limit,
+                venv=where.venv,
+                venv_command=where.venv_command,
+                venv_environ=where.venv_environ,
             )
             self._launch(spec, job)
         except BaseException:
@@ -260,13 +270,16 @@ class LocalBackend:
 
     def _prepare(self, request: RunRequest) -> None:
         """Let the job's processes start while it is still being packaged."""
-        if is_wanted(self._environ) and not request.options.secrets and not bundle_where_needed(self._places.state):
+        options = request.options
+        is_plain = not (options.secrets or options.inherit_env or options.isolation == "venv" or options.python)
+        if is_wanted(self._environ) and is_plain and not bundle_where_needed(self._places.state):
             reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
 
     def _launch(self, spec: JobSpec, job: Job) -> None:
         """Hand the job to processes that wait for one, or to new ones where nothing else may be told from them."""
-        # Some variables act when a process starts; which ones, nobody knows of secrets.
-        if is_wanted(self._environ) and not spec.secrets and is_runner(job.command):
+        # Some variables act when a process starts; which ones, nobody knows of secrets and of all that is inherited.
+        has_any = bool(spec.secrets) or spec.options.inherit_env
+        if is_wanted(self._environ) and not has_any and is_runner(job.command):
             try:
                 with reserve().taken(standby_environ(self._environ)) as taken:
                     if taken is not None:
