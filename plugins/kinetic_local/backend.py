@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kinetic_core.errors import SubmissionError
+from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.model.quantity import size_in_bytes
@@ -18,13 +18,14 @@ from kinetic_local.array import end_unstarted, enqueue, waiting_jobs, waits
 from kinetic_local.bundle import bundle_where_needed
 from kinetic_local.command import is_runner
 from kinetic_local.environment import passing, standby_environ
+from kinetic_local.hostlogs import read_host_logs
 from kinetic_local.job import Job
 from kinetic_local.launch import launch, launch_ahead
 from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sweep_parts
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
-from kinetic_local.pod import LOG, forget_events, read_events, remove_pod, request_cancel
+from kinetic_local.pod import forget_events, host_log, hosts_of, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
@@ -148,7 +149,24 @@ class LocalBackend:
             pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status is JobStatus.RUNNING else _LAST_POLL_S)
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
-        """Yield pieces of the log as text, undecodable bytes replaced."""
+        """Yield pieces of the log of host 0 as text, undecodable bytes replaced."""
+        return self._logs(ref, host=0, follow=follow, tail=tail)
+
+    def host_logs(
+        self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None
+    ) -> Iterator[str]:
+        """Yield pieces of a host's log, or the lines of all with their host before each.
+
+        Raises:
+            ConfigError: The job has no such host.
+        """
+        hosts = hosts_of(Watch(ref, self._places).pod)
+        if host is not None and not 0 <= host < hosts:
+            there = "one host, 0" if hosts == 1 else f"{hosts} hosts, 0 to {hosts - 1}"
+            raise ConfigError(f"{ref.job_id} has no host {host}: it has {there}")
+        return self._logs(ref, host=host, follow=follow, tail=tail)
+
+    def _logs(self, ref: JobRef, *, host: int | None, follow: bool, tail: int | None) -> Iterator[str]:
         watch = Watch(ref, self._places)
         pause_s = _FIRST_POLL_S
 
@@ -157,12 +175,16 @@ class LocalBackend:
             watch.wait(pause_s)
             pause_s = min(2 * pause_s, _LAST_POLL_S)
 
-        return read_log(
-            Path(watch.pod) / LOG,
-            tail=tail,
-            ended=lambda: watch.state().status.is_terminal,
-            pause=pause if follow else None,
-        )
+        def ended() -> bool:
+            return watch.state().status.is_terminal
+
+        def paths() -> list[Path]:
+            return [Path(host_log(watch.pod, number)) for number in range(hosts_of(watch.pod))]
+
+        waiting = pause if follow else None
+        if host is None:
+            return read_host_logs(paths, tail=tail, ended=ended, pause=waiting)
+        return read_log(Path(host_log(watch.pod, host)), tail=tail, ended=ended, pause=waiting)
 
     def cancel(self, ref: JobRef) -> None:
         """End the job and all its processes: SIGTERM first, SIGKILL to what is left after the grace period."""

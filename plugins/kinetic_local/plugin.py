@@ -19,6 +19,7 @@ def kinetic_backend_drivers() -> Sequence[BackendDriver]:
         Capability.FOLLOW_LOGS,
         Capability.SECRETS,
         Capability.MOUNT,
+        Capability.MULTI_HOST,
         Capability.CONTEXT_LAYERS,
     )
     return (BackendDriver(name="local", open=_open, capabilities=capabilities, remote=False),)
