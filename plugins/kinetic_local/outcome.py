@@ -76,7 +76,7 @@ def outcome_of(
         return Outcome("FAILED", f"used up its processor time: limited to {limits.cpu_time_s:g} s", 128 + number)
     bound = f": limited to {limits.memory}" if limits.memory else ""
     if number > 0:
-        return _killed(number, bound)
+        return _killed(number, bound, limits.cpu_time_s)
     if code == 1 and has_result:
         told = f"out of memory{bound}" if lacked_memory else "the function, or a step before it, failed"
         return Outcome("FAILED", f"{told} (exit code 1)", 1)
@@ -107,9 +107,12 @@ def outcome_of_hosts(failed: Mapping[int, Outcome], *, hosts: int) -> Outcome:
     )
 
 
-def _killed(number: int, bound: str) -> Outcome:
+def _killed(number: int, bound: str, cpu_time_s: float | None) -> Outcome:
     if number == signal.SIGKILL:
-        return Outcome("FAILED", f"killed by SIGKILL, possibly out of memory{bound}", 137, infrastructure=True)
+        # So ends what ignores the signal before.
+        used_up = "" if cpu_time_s is None else f", or its processor time used up: limited to {cpu_time_s:g} s"
+        reason = f"killed by SIGKILL, possibly out of memory{bound}{used_up}"
+        return Outcome("FAILED", reason, 137, infrastructure=True)
     if number == signal.SIGTERM:
         return Outcome("FAILED", "terminated by SIGTERM", 143, infrastructure=True)
     # What allocates below Python often aborts where it gets no memory.
