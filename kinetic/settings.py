@@ -26,6 +26,7 @@ ENV_PROFILE: Final = "KINETIC_PROFILE"
 ENV_PROFILES_FILE: Final = "KINETIC_PROFILES_FILE"
 ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
 ENV_CACHE: Final = "KINETIC_CACHE"
+ENV_HOSTS: Final = "KINETIC_HOSTS"
 ENV_STORAGE_OPTIONS: Final = "KINETIC_STORAGE_OPTIONS"
 
 ARGUMENT: Final = "argument"
@@ -42,6 +43,12 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def _hosts(text: str) -> int:
+    if not text.isdecimal():
+        raise ConfigError(f"{ENV_HOSTS} must be a whole number of 1 or more, got {text!r}")
+    return int(text)
+
+
 @attrs.frozen(kw_only=True)
 class Setting:
     """One option that environment, profile and default may fill in."""
@@ -49,7 +56,7 @@ class Setting:
     name: str
     """Field of `RunOptions`."""
     variable: str
-    default: str | tuple[str, ...] | None = None
+    default: str | int | tuple[str, ...] | None = None
     fallback_variable: str | None = None
     """Read after the profile."""
     parse: Callable[[str], Any] = str
@@ -71,6 +78,9 @@ SETTINGS: Final = (
         default=names.DEFAULT_FORMATS,
         parse=_names,
     ),
+    Setting(name="isolation", variable="KINETIC_ISOLATION", default="process"),
+    Setting(name="python", variable="KINETIC_PYTHON"),
+    Setting(name="hosts", variable=ENV_HOSTS, default=1, parse=_hosts),
 )
 """In the order in which `kinetic config` shows them. Backend, storage and output directory may stay open:
 hooks, the backend and the job id settle them later."""

@@ -33,8 +33,9 @@ def run(function: Callable[..., Any] | None = None, /, **keywords: Any) -> Any:
             `storage`, `container_image`, `base_image_repo`, `project`, `zone`, `cluster`, `namespace`,
             `capture_env_vars`, `secrets`, `volumes`, `file_mounts`, `ignore`, `spot`, `retries`, `timeout`
             (seconds an attempt), `output_dir` (URL), `serialization`, `allowed_serialization`, `debug`,
-            `labels`. What is not said here comes from `KINETIC_*` variables, then the active profile,
-            then the default.
+            `labels`, `hosts`; and for jobs on this machine `isolation` (`"process"` or `"venv"`), `python` (a version
+            or a path), `inherit_env`, `memory_limit` (`"2Gi"`), `cpu_time_limit` (seconds). What is not said
+            here comes from `KINETIC_*` variables, then the active profile, then the default.
 
     Returns:
         A `RemoteCallable` with the same signature, or the decorator that makes one.

@@ -25,13 +25,19 @@ class RunKeywords(TypedDict, total=False):
     capture_env_vars: Sequence[str]
     cluster: str | None
     container_image: str | None
+    cpu_time_limit: float | None
     debug: bool
     file_mounts: Mapping[str, str] | None
+    hosts: int | None
     ignore: Sequence[str] | str
+    inherit_env: bool
+    isolation: str | None
     labels: Mapping[str, str] | None
+    memory_limit: str | None
     namespace: str | None
     output_dir: str | None
     project: str | None
+    python: str | None
     retries: int
     secrets: Sequence[str]
     serialization: str

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from kinetic.hashes import KeptHashes
     from kinetic.submission.snapshots import KeptContext
+    from kinetic_core.plugin import Cache, Kept
 
-    Kept = KeptContext | KeptHashes
+    AnyKept = KeptContext | KeptHashes | Kept
 
 _UNKNOWN: Final = "(unknown)"
 
@@ -34,14 +35,18 @@ def info(*, as_json: AsJson = False) -> None:
     from kinetic.submission.snapshots import SnapshotCache
 
     contexts, hashes = SnapshotCache.of_user().contents(), HashCache.of_user().contents()
-    folder, size = str(cache_folder()), _size(contexts) + _size(hashes)
+    others = [(cache.kind, one) for cache in _of_plugins() for one in cache.contents()]
+    folder = str(cache_folder())
+    size = _size(contexts) + _size(hashes) + _size([one for _, one in others])
     if as_json:
         roots = [{"root": one.root or None, **_json(one)} for one in contexts]
         data = [{"path": one.path or None, **_json(one)} for one in hashes]
-        print_json({"folder": folder, "size_bytes": size, "roots": roots, "data": data})
+        more = [{"kind": kind, "name": one.name, **_json(one)} for kind, one in others]
+        print_json({"folder": folder, "size_bytes": size, "roots": roots, "data": data, "others": more})
         return
     rows = [["context", one.root or _UNKNOWN, human_size(one.size_bytes), _time(one)] for one in contexts]
     rows += [["hashes", one.path or _UNKNOWN, human_size(one.size_bytes), _time(one)] for one in hashes]
+    rows += [[kind, one.name, human_size(one.size_bytes), _time(one)] for kind, one in others]
     print_table(["kept", "of", "size", "last used"], rows, empty="nothing is kept")
     print()
     print_fields({"folder": folder, "size": human_size(size)})
@@ -53,21 +58,35 @@ def clear(*, as_json: AsJson = False) -> None:
     from kinetic.submission.snapshots import SnapshotCache
 
     contexts, hashes = SnapshotCache.of_user().clear(), HashCache.of_user().clear()
-    size = _size(contexts) + _size(hashes)
+    others = {cache.kind: cache.clear() for cache in _of_plugins()}
+    size = _size(contexts) + _size(hashes) + sum(map(_size, others.values()))
     if as_json:
-        print_json({"removed": len(contexts) + len(hashes), "size_bytes": size})
+        removed = len(contexts) + len(hashes) + sum(map(len, others.values()))
+        print_json({"removed": removed, "size_bytes": size})
         return
-    roots = f"{len(contexts)} {'root' if len(contexts) == 1 else 'roots'}"
-    print(f"removed what was kept of {roots}, and hashes of {len(hashes)} Data, {human_size(size)}")
+    told = [f"hashes of {len(hashes)} Data", *(_counted(len(found), kind) for kind, found in others.items() if found)]
+    print(f"removed what was kept of {_counted(len(contexts), 'root')}, and {', '.join(told)}, {human_size(size)}")
 
 
-def _json(kept: "Kept") -> dict[str, Any]:
+def _of_plugins() -> "Sequence[Cache]":
+    from kinetic import settings
+    from kinetic.host import load_host
+
+    surroundings = settings.surroundings()
+    return load_host(surroundings.environ).caches(surroundings.home)
+
+
+def _counted(number: int, kind: str) -> str:
+    return f"{number} {kind}{'' if number == 1 else 's'}"
+
+
+def _json(kept: "AnyKept") -> dict[str, Any]:
     return {"size_bytes": kept.size_bytes, "used_at": _time(kept)}
 
 
-def _size(kept: "Sequence[Kept]") -> int:
+def _size(kept: "Sequence[AnyKept]") -> int:
     return sum(one.size_bytes for one in kept)
 
 
-def _time(kept: "Kept") -> str:
+def _time(kept: "AnyKept") -> str:
     return datetime.fromtimestamp(kept.used_at, UTC).isoformat(timespec="seconds")

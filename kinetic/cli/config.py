@@ -15,6 +15,7 @@ _OPEN: Final = {
     "backend": "(chosen from the accelerator)",
     "storage": "(the backend's own)",
     "output_dir": "(<store>/outputs/<job_id>)",
+    "python": "(the client's)",
     "package_root": "(found from the function's file)",
     "log_level": "(only warnings)",
 }

@@ -3,7 +3,7 @@
 import json
 import sys
 import traceback
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -56,16 +56,23 @@ def logs(
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
     tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only so many last lines.")] = None,
+    host: Annotated[int, typer.Option(min=0, help="Of a job with several hosts.")] = 0,
+    all_hosts: Annotated[
+        bool, typer.Option("--all-hosts", help="The lines of every host, each behind its own.")
+    ] = False,
     storage: Store = None,
 ) -> None:
     """Print a job's log."""
     if follow and tail is not None:
         raise typer.BadParameter("--follow shows the whole log; leave out --tail")
+    if all_hosts and host:
+        raise typer.BadParameter("--all-hosts shows each host; leave out --host")
     handle = _attach(job_id, storage)
+    whose: int | Literal["all"] = "all" if all_hosts else host
     if follow:
-        handle.logs(follow=True)
+        handle.logs(follow=True, host=whose)
     else:
-        sys.stdout.write(handle.logs() if tail is None else handle.tail(tail))
+        sys.stdout.write(handle.logs(host=whose) if tail is None else handle.tail(tail, host=whose))
 
 
 def result(

@@ -16,6 +16,7 @@ from kinetic_core.plugin import (
     AcceleratorInfo,
     Backend,
     BackendDriver,
+    Cache,
     DriverContext,
     ExcludeRule,
     Finding,
@@ -129,6 +130,12 @@ class Host:
         hook = "kinetic_accelerators"
         answers = self.calls.collect(hook)
         return tuple(item for answer in answers for item in _items(answer, hook, AcceleratorInfo))
+
+    def caches(self, home: Path) -> tuple[Cache, ...]:
+        """Return what plugins keep of earlier jobs of the user with this home."""
+        hook = "kinetic_caches"
+        answers = self.calls.collect(hook, home=home)
+        return tuple(item for answer in answers for item in _items(answer, hook, Cache))
 
     def select_backend(self, request: RunRequest) -> str | None:
         """Return the backend that a plugin chooses for a request that names none."""

@@ -11,8 +11,9 @@ from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
-from kinetic_core.errors import ResultTimeoutError, ResultUnavailableError
+from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
+from kinetic_core.plugin import Capability
 from kinetic_core.wire.result import Result
 
 R_co = TypeVar("R_co", covariant=True)
@@ -152,20 +153,33 @@ class JobHandle(Generic[R_co]):
             raise
 
     @overload
-    def logs(self, follow: Literal[False] = False) -> str: ...  # noqa: FBT002  the public contract has it positional
+    def logs(
+        self,
+        follow: Literal[False] = False,  # noqa: FBT002  the public contract has it positional
+        *,
+        host: int | Literal["all"] = 0,
+    ) -> str: ...
     @overload
-    def logs(self, follow: bool) -> str | None: ...  # noqa: FBT001  the same
-    def logs(self, follow: bool = False) -> str | None:  # noqa: FBT001, FBT002  the same
-        """Return the log as text; with `follow`, copy it to stdout until the job has ended instead."""
+    def logs(self, follow: bool, *, host: int | Literal["all"] = 0) -> str | None: ...  # noqa: FBT001  the same
+    def logs(self, follow: bool = False, *, host: int | Literal["all"] = 0) -> str | None:  # noqa: FBT001, FBT002
+        """Return the log as text; with `follow`, copy it to stdout until the job has ended instead.
+
+        Args:
+            follow: Go on until the job has ended.
+            host: Of a job with several: a number from 0 on, or `"all"` for the lines of each behind `[host N] `.
+
+        Raises:
+            ConfigError: The job has no such host, or its backend runs jobs on one host only.
+        """
         if not follow:
-            return "".join(self._backend.logs(self._record.ref))
-        for piece in self._backend.logs(self._record.ref, follow=True):
+            return "".join(self._logs(host))
+        for piece in self._logs(host, follow=True):
             write_out(piece)
         return None
 
-    def tail(self, n: int = 100) -> str:
-        """Return the last `n` lines of the log."""
-        return "".join(self._backend.logs(self._record.ref, tail=n))
+    def tail(self, n: int = 100, *, host: int | Literal["all"] = 0) -> str:
+        """Return the last `n` lines of the log; `host` as for `logs`."""
+        return "".join(self._logs(host, tail=n))
 
     def cancel(self) -> None:
         """End the job and all its processes; nothing happens when it has ended."""
@@ -197,6 +211,16 @@ class JobHandle(Generic[R_co]):
     @property
     def _backend(self) -> Any:
         return self._connection.backend(self._record.backend)
+
+    def _logs(self, host: int | Literal["all"], **how: Any) -> Iterator[str]:
+        backend, ref = self._backend, self._record.ref
+        if host == 0:
+            pieces: Iterator[str] = backend.logs(ref, **how)
+        elif Capability.MULTI_HOST in self._connection.host.backend_driver(self.backend).capabilities:
+            pieces = backend.host_logs(ref, host=None if host == "all" else host, **how)
+        else:
+            raise ConfigError(f"{self.job_id} has one host, 0: the backend {self.backend!r} runs no job on several")
+        return pieces
 
     def _state(self) -> JobState:
         state: JobState = self._backend.status(self._record.ref)

@@ -1,8 +1,8 @@
 """From what a job left behind to a value or the real error."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from kinetic.jobs.cached import forget_damaged
 from kinetic.jobs.contexts import remove_damaged
@@ -18,7 +18,7 @@ from kinetic_core.errors import (
     ResultUnavailableError,
 )
 from kinetic_core.model.job import JobState, JobStatus
-from kinetic_core.plugin import Backend, Storage
+from kinetic_core.plugin import Backend, MultiHostBackend, Storage
 from kinetic_core.wire.result import REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE, Result
 
 LOG_LINES: Final = 30
@@ -50,13 +50,13 @@ def collect(
     stored = {found.key: found.size_bytes for found in storage.list(record.folder)}
     key = f"{record.folder}/{record.result_file}"
     leader = _fetch(record, storage, key, read, size_bytes=stored.get(key))
-    failures = _worker_failures(record, storage, stored, read)
-    if leader is None and not failures:
-        raise _no_result(record, state, storage, backend)
-    if leader is not None and leader.success and not failures:
+    failures = _failures(state, leader, _worker_failures(record, storage, stored, read))
+    if not failures:
+        if leader is None or not leader.success or state.failed_host is not None:
+            raise _no_result(record, state, storage, backend)
         return leader.result
-    first = failures[0] if leader is None or leader.success else leader
-    error = _failure(record, state, first, [result.host_index for result in failures if result is not first])
+    first = failures[0]
+    error = _failure(record, state, first, [result.host_index for result in failures[1:]])
     for note in filter(None, (remove_damaged(record, first, storage), forget_damaged(first, storage))):
         _add_note(error, note)
     raise error
@@ -91,6 +91,18 @@ def _worker_failures(
     found = {key: size_bytes for key, size_bytes in stored.items() if _is_worker_result(key, suffix)}
     results = [_fetch(record, storage, key, read, size_bytes=size_bytes) for key, size_bytes in found.items()]
     return sorted((result for result in results if result and not result.success), key=lambda one: one.host_index)
+
+
+def _failures(state: JobState, leader: Result | None, workers: list[Result]) -> list[Result]:
+    """Return the failures to tell of, the lowest host's first.
+
+    Where one host fails, the others are told to stop and record that: it is no failure of theirs, and in a job that
+    succeeded it is one of an earlier attempt.
+    """
+    every = [leader, *workers] if leader is not None and not leader.success else workers
+    own = [result for result in every if not result.terminated]
+    has_value = leader is not None and leader.success and state.status is JobStatus.SUCCEEDED
+    return own if own or state.failed_host is not None or has_value else every
 
 
 def _is_worker_result(key: str, suffix: str) -> bool:
@@ -172,7 +184,7 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
     at = is_collected(storage, record.job_id)
     if at is not None:
         return collected(record.job_id, at)
-    lines = "".join(backend.logs(record.ref, tail=LOG_LINES)).rstrip()
+    lines = "".join(_last_lines(record, state, backend)).rstrip()
     code = f", exit code {state.exit_code}" if state.exit_code is not None else ""
     if state.status is JobStatus.NOT_FOUND:
         return JobFailedError(
@@ -183,6 +195,12 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
         f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
         + (f"\nlast lines of its log:\n{lines}" if lines else "; its log is empty")
     )
+
+
+def _last_lines(record: JobRecord, state: JobState, backend: Backend) -> Iterator[str]:
+    if state.failed_host is None:
+        return backend.logs(record.ref, tail=LOG_LINES)
+    return cast("MultiHostBackend", backend).host_logs(record.ref, host=state.failed_host, tail=LOG_LINES)
 
 
 def _because(state: JobState) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -36,6 +36,8 @@ from kinetic_core.plugin import Backend, BackendDriver, Capability, Storage
 from kinetic_core.wire import names
 
 R = TypeVar("R")
+
+_OF_THIS_MACHINE: Final = ("python", "inherit_env", "memory_limit", "cpu_time_limit")
 
 
 def submit(
@@ -204,8 +206,12 @@ def choose_target(connection: Connection, request: RunRequest) -> Target:
 
 def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
     """Name each option that this backend cannot honour."""
-    wanted = ((Capability.DEBUG, "debug", options.debug), (Capability.SECRETS, "secrets", bool(options.secrets)))
-    return [
+    wanted = (
+        (Capability.DEBUG, "debug", options.debug),
+        (Capability.SECRETS, "secrets", bool(options.secrets)),
+        (Capability.MULTI_HOST, "hosts", (options.hosts or 1) > 1),
+    )
+    unsupported = [
         Finding(
             code=f"{option}_unsupported",
             severity=Severity.ERROR,
@@ -215,6 +221,18 @@ def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
         for capability, option, used in wanted
         if used and capability not in driver.capabilities
     ]
+    ignored = [name for name in _OF_THIS_MACHINE if getattr(options, name)] if driver.remote else []
+    if ignored:
+        message = f"{', '.join(f'{name}=' for name in ignored)} says how jobs run on this machine"
+        unsupported.append(
+            Finding(
+                code="option_ignored",
+                severity=Severity.WARNING,
+                message=f"{message}; the backend {driver.name!r} runs them elsewhere and ignores it",
+                remedy="leave it out, or name the backend 'local'",
+            )
+        )
+    return unsupported
 
 
 def _check_serialization(host: Host, options: RunOptions) -> None:

@@ -140,7 +140,9 @@ class _Preparation:
         references, scanned, plan = draft.references, draft.scanned, draft.plan
         archived = self._archive(scanned, plan)
         dependencies = find_dependencies(
-            root.entry, request.surroundings, remote=self.driver is not None and self.driver.remote
+            root.entry,
+            request.surroundings,
+            remote=self._is_isolated() or (self.driver is not None and self.driver.remote),
         )
         package = Package(
             root=root,
@@ -275,7 +277,8 @@ class _Preparation:
         return pack_context(scanned, plan, target, cache=self.cache, environ=self.request.surroundings.environ)
 
     def _requirements(self, dependencies: Dependencies) -> Artifact | None:
-        if self.request.options.container_image != "prebuilt" or dependencies.requirements is None:
+        wanted = self.request.options.container_image == "prebuilt" or self._is_isolated()
+        if not wanted or dependencies.requirements is None:
             return None
         own = dependencies.path
         if own is not None and own.name == names.REQUIREMENTS_FILE and own.parent.samefile(self.directory):
@@ -285,6 +288,10 @@ class _Preparation:
         target = self._target(names.REQUIREMENTS_FILE)
         target.write_text(dependencies.requirements, encoding="utf-8")
         return Artifact(path=target, size_bytes=target.stat().st_size, sha256=sha256_of_file(target))
+
+    def _is_isolated(self) -> bool:
+        """Tell whether the job gets, on this machine, an environment made of the dependency file alone."""
+        return self.request.options.isolation == "venv" and not (self.driver is not None and self.driver.remote)
 
     def _target(self, name: str) -> Path:
         target = self.directory / name

@@ -40,6 +40,8 @@ class JobState:
     reason: str = ""
     """Why, in a few words for a person: `killed by SIGKILL, possibly out of memory`."""
     exit_code: int | None = None
+    failed_host: int | None = None
+    """The lowest host that failed by itself, of a job with several; its log tells more."""
 
 
 @attrs.frozen(kw_only=True)

@@ -9,7 +9,11 @@ from typing import Any, Final
 import attrs
 
 from kinetic_core.errors import ConfigError, UsageError
+from kinetic_core.model.quantity import size_in_bytes
 
+ISOLATIONS: Final = ("process", "venv")
+"""What a job on this machine may share with others: the interpreter's packages, or none."""
+MOST_HOSTS: Final = 1024
 _OF_THE_SYSTEM: Final = frozenset(("proc", "sys", "dev"))
 
 
@@ -88,6 +92,35 @@ def _count(_: Any, attribute: "attrs.Attribute[int]", value: Any) -> None:
         raise ConfigError(message)
 
 
+def _one_of_isolations(_: Any, _attribute: "attrs.Attribute[str | None]", value: Any) -> None:
+    if value is not None and value not in ISOLATIONS:
+        message = f"isolation must be one of {', '.join(map(repr, ISOLATIONS))}, got {value!r}"
+        raise ConfigError(message)
+
+
+def _count_of_hosts(_: Any, attribute: "attrs.Attribute[int | None]", value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        message = f"{attribute.name} must be a whole number, got {value!r}"
+        raise UsageError(message)
+    if not 1 <= value <= MOST_HOSTS:
+        message = f"{attribute.name} must be from 1 to {MOST_HOSTS}, got {value}"
+        raise ConfigError(message)
+
+
+def _size_or_none(_: Any, attribute: "attrs.Attribute[str | None]", value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        message = f"{attribute.name} must be text such as '2Gi', got {value!r} of type {type(value).__name__}"
+        raise UsageError(message)
+    try:
+        size_in_bytes(value)
+    except ValueError as error:
+        raise ConfigError(f"{attribute.name}: {error}") from None
+
+
 def _seconds(_: Any, attribute: "attrs.Attribute[float | None]", value: Any) -> None:
     if value is None:
         return
@@ -161,6 +194,17 @@ class RunOptions:
     )
     debug: bool = attrs.field(default=False, validator=_boolean)
     labels: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping, validator=_texts)
+    hosts: int | None = attrs.field(default=None, validator=_count_of_hosts)
+    """Runners of one job, where the accelerator does not say it."""
+    isolation: str | None = attrs.field(default=None, validator=_one_of_isolations)
+    """`process` or `venv`. This and what follows is for jobs on this machine."""
+    python: str | None = attrs.field(default=None, validator=_text_or_none)
+    """Version, or path of an interpreter."""
+    inherit_env: bool = attrs.field(default=False, validator=_boolean)
+    memory_limit: str | None = attrs.field(default=None, validator=_size_or_none)
+    """Of each process, such as `2Gi`."""
+    cpu_time_limit: float | None = attrs.field(default=None, validator=_seconds)
+    """Seconds of processor time of each process."""
 
 
 @attrs.frozen(kw_only=True)

@@ -12,7 +12,8 @@ from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.plaincall import plain_payload
-from kinetic_core.plugin.backend import ArrayBackend, Backend, BackendDriver, Capability
+from kinetic_core.plugin.backend import ArrayBackend, Backend, BackendDriver, Capability, MultiHostBackend
+from kinetic_core.plugin.cache import Cache, Kept
 from kinetic_core.plugin.context import DriverContext, Logger
 from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo, PluginInfo
 from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
@@ -30,6 +31,7 @@ __all__ = [
     "Artifact",
     "Backend",
     "BackendDriver",
+    "Cache",
     "Call",
     "Capability",
     "DriverContext",
@@ -42,7 +44,9 @@ __all__ = [
     "JobSpec",
     "JobState",
     "JobStatus",
+    "Kept",
     "Logger",
+    "MultiHostBackend",
     "Package",
     "PluginInfo",
     "Progress",

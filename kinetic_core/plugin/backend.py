@@ -20,6 +20,7 @@ class Capability(StrEnum):
     """It is an `ArrayBackend`."""
     MOUNT = "mount"
     MULTI_HOST = "multi_host"
+    """It is a `MultiHostBackend`."""
     DEBUG = "debug"
     FOLLOW_LOGS = "follow_logs"
     SECRETS = "secrets"
@@ -77,6 +78,25 @@ class ArrayBackend(Backend, Protocol):
             specs: The jobs. They differ in ids, payloads, and the places of results and output only.
             max_concurrent: How many of them may run at once, `None` for as many as there is room for. The others
                 are PENDING, and can be cancelled like any.
+        """
+
+
+class MultiHostBackend(Backend, Protocol):
+    """A backend with the capability `multi_host`: a job may have several hosts, and `logs` is host 0's."""
+
+    def host_logs(
+        self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None
+    ) -> Iterator[str]:
+        """Yield pieces of the log of one host, or of all.
+
+        Args:
+            ref: The job.
+            host: From 0 on; `None` for whole lines of every host, each behind `[host N] `.
+            follow: Go on until the job has ended.
+            tail: Begin with only so many last lines of each.
+
+        Raises:
+            ConfigError: The job has no such host.
         """
 
 

@@ -10,6 +10,7 @@ from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunRequest
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.plugin.backend import BackendDriver
+from kinetic_core.plugin.cache import Cache
 from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo
 from kinetic_core.plugin.markers import hookspec
 from kinetic_core.plugin.reference import ReferenceType
@@ -54,6 +55,12 @@ def kinetic_serializers() -> Sequence[Serializer]:
 @hookspec
 def kinetic_accelerators() -> Sequence[AcceleratorInfo]:
     """Return what a backend can run on; called when somebody asks for the list."""
+    return ()
+
+
+@hookspec
+def kinetic_caches(home: Path) -> Sequence[Cache]:
+    """Return what is kept of earlier jobs on this machine; called when somebody looks at it or clears it."""
     return ()
 
 

@@ -1,8 +1,9 @@
-"""An attempt: a private folder with a runner in it. Imported before anything else is, see `supervisor`."""
+"""An attempt: private folders with a runner in each. Imported before anything else is, see `supervisor`."""
 
 import os
 
 from kinetic_local.job import Job
+from kinetic_local.spawn import spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,32 +11,52 @@ if TYPE_CHECKING:
 
 
 class Attempt:
-    """A runner that was started, or the reason why none was."""
+    """Runners that were started, and the reason why one was not."""
 
-    __slots__ = ("error", "folder", "pid")
+    __slots__ = ("error", "folder", "pids")
 
-    def __init__(self, folder: str, pid: int, error: OSError | None) -> None:
-        """Keep the facts.
+    def __init__(self, folder: str) -> None:
+        """Begin without any runner.
 
         Args:
             folder: The attempt's private folder.
-            pid: The runner's process id and group; 0 when it could not be started.
-            error: Why not.
         """
         self.folder = folder
-        self.pid = pid
-        self.error = error
+        self.pids: list[int] = []
+        """The runners' process ids and groups, by host."""
+        self.error: OSError | None = None
+        """Why not all hosts have one."""
 
 
 def start(job: Job, number: int, start_runner: "StartRunner") -> Attempt:
-    """Make the private folder of the attempt of that number, and start a runner in it, by `spawn` or as it does."""
-    folder = f"{job.folder}-{number}"
-    workspace, mounts, temporary = (f"{folder}/{name}" for name in ("workspace", "mounts", "temporary"))
+    """Make the private folder of the attempt of that number, and start its runners, the first by `start_runner`."""
+    attempt = Attempt(f"{job.folder}-{number}")
     try:
-        for path in (folder, workspace, mounts, temporary):
-            os.mkdir(path, 0o700)  # noqa: PTH102 - pathlib would double the time until the runner starts
-        environ = job.environ | {"TMPDIR": temporary, "KINETIC_MOUNT_ROOT": mounts}
-        pid = start_runner([*job.command, "--workspace", workspace], environ, folder, job.default_signals)
+        os.mkdir(attempt.folder, 0o700)  # noqa: PTH102 - pathlib would double the time until the runner starts
+        for host in range(job.hosts):
+            _start_host(attempt, job, host, start_runner)
     except OSError as error:
-        return Attempt(folder, 0, error)
-    return Attempt(folder, pid, None)
+        attempt.error = error
+    return attempt
+
+
+def _start_host(attempt: Attempt, job: Job, host: int, start_runner: "StartRunner") -> None:
+    folder, environ = attempt.folder, job.environ
+    if job.hosts > 1:
+        folder = f"{folder}/{host}"
+        os.mkdir(folder, 0o700)  # noqa: PTH102 - as above
+        environ = environ | {"KINETIC_HOST_INDEX": str(host), "TPU_WORKER_ID": str(host)}
+    workspace, mounts, temporary = (f"{folder}/{name}" for name in ("workspace", "mounts", "temporary"))
+    for path in (workspace, mounts, temporary):
+        os.mkdir(path, 0o700)  # noqa: PTH102 - as above
+    command = [*job.command, "--workspace", workspace]
+    environ = environ | {"TMPDIR": temporary, "KINETIC_MOUNT_ROOT": mounts}
+    if host:
+        pid = spawn(command, environ, folder, job.default_signals, log=f"{job.pod}/log-{host}")
+    else:
+        pid = start_runner(command, environ, folder, job.default_signals)
+    attempt.pids.append(pid)
+    if job.memory_bytes or job.cpu_time_s:
+        from kinetic_local.limits import limit
+
+        limit(pid, memory_bytes=job.memory_bytes, cpu_time_s=job.cpu_time_s)

@@ -8,26 +8,29 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kinetic_core.errors import SubmissionError
+from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
+from kinetic_core.model.quantity import size_in_bytes
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
 from kinetic_local.array import end_unstarted, enqueue, waiting_jobs, waits
 from kinetic_local.bundle import bundle_where_needed
-from kinetic_local.command import is_runner, runner_command
-from kinetic_local.environment import passing, runner_environ, standby_environ
+from kinetic_local.command import is_runner
+from kinetic_local.environment import passing, standby_environ
+from kinetic_local.hostlogs import read_host_logs
 from kinetic_local.job import Job
 from kinetic_local.launch import launch, launch_ahead
 from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sweep_parts
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
-from kinetic_local.pod import LOG, forget_events, read_events, remove_pod, request_cancel
+from kinetic_local.pod import forget_events, host_log, hosts_of, read_events, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
 from kinetic_local.turns import draw_ticket, drop_ticket
+from kinetic_local.venue import venue
 
 GRACE_S: Final = 5.0
 """Between SIGTERM and SIGKILL when a job is cancelled or its time is up."""
@@ -146,7 +149,24 @@ class LocalBackend:
             pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status is JobStatus.RUNNING else _LAST_POLL_S)
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
-        """Yield pieces of the log as text, undecodable bytes replaced."""
+        """Yield pieces of the log of host 0 as text, undecodable bytes replaced."""
+        return self._logs(ref, host=0, follow=follow, tail=tail)
+
+    def host_logs(
+        self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None
+    ) -> Iterator[str]:
+        """Yield pieces of a host's log, or the lines of all with their host before each.
+
+        Raises:
+            ConfigError: The job has no such host.
+        """
+        hosts = hosts_of(Watch(ref, self._places).pod)
+        if host is not None and not 0 <= host < hosts:
+            there = "one host, 0" if hosts == 1 else f"{hosts} hosts, 0 to {hosts - 1}"
+            raise ConfigError(f"{ref.job_id} has no host {host}: it has {there}")
+        return self._logs(ref, host=host, follow=follow, tail=tail)
+
+    def _logs(self, ref: JobRef, *, host: int | None, follow: bool, tail: int | None) -> Iterator[str]:
         watch = Watch(ref, self._places)
         pause_s = _FIRST_POLL_S
 
@@ -155,12 +175,16 @@ class LocalBackend:
             watch.wait(pause_s)
             pause_s = min(2 * pause_s, _LAST_POLL_S)
 
-        return read_log(
-            Path(watch.pod) / LOG,
-            tail=tail,
-            ended=lambda: watch.state().status.is_terminal,
-            pause=pause if follow else None,
-        )
+        def ended() -> bool:
+            return watch.state().status.is_terminal
+
+        def paths() -> list[Path]:
+            return [Path(host_log(watch.pod, number)) for number in range(hosts_of(watch.pod))]
+
+        waiting = pause if follow else None
+        if host is None:
+            return read_host_logs(paths, tail=tail, ended=ended, pause=waiting)
+        return read_log(Path(host_log(watch.pod, host)), tail=tail, ended=ended, pause=waiting)
 
     def cancel(self, ref: JobRef) -> None:
         """End the job and all its processes: SIGTERM first, SIGKILL to what is left after the grace period."""
@@ -229,14 +253,15 @@ class LocalBackend:
                 sweep_parts(Path(store), self._places, now_s=time.time())
 
     def _start(self, spec: JobSpec, lock: int, limit: int, folder: str) -> None:
-        queue = str(self._places.queue)
+        queue, options = str(self._places.queue), spec.options
         ticket, ticket_lock = draw_ticket(queue, spec.job_id)
         try:
+            where = venue(spec, environ=self._environ, storage_options=self._storage_options, places=self._places)
             job = Job(
                 job_id=spec.job_id,
-                command=runner_command(spec, bundle=bundle_where_needed(self._places.state)),
+                command=where.command,
                 default_signals=[int(number) for number in _DEFAULT_SIGNALS],
-                environ=runner_environ(spec, self._environ, self._storage_options),
+                environ=where.environ,
                 folder=folder,
                 pod=str(self._places.pod(spec.job_id, spec.job_url)),
                 live=str(self._places.live_file(spec.job_id)),
@@ -246,9 +271,16 @@ class LocalBackend:
                 ticket_fd=ticket_lock,
                 limit=limit,
                 result=local_path(spec.result_url),
-                timeout_s=spec.options.timeout,
-                retries=spec.options.retries,
+                timeout_s=options.timeout,
+                retries=options.retries,
                 grace_s=self._grace_s,
+                hosts=options.hosts or 1,
+                memory=options.memory_limit or "",
+                memory_bytes=size_in_bytes(options.memory_limit) if options.memory_limit else None,
+                cpu_time_s=options.cpu_time_limit,
+                venv=where.venv,
+                venv_command=where.venv_command,
+                venv_environ=where.venv_environ,
             )
             self._launch(spec, job)
         except BaseException:
@@ -260,13 +292,16 @@ class LocalBackend:
 
     def _prepare(self, request: RunRequest) -> None:
         """Let the job's processes start while it is still being packaged."""
-        if is_wanted(self._environ) and not request.options.secrets and not bundle_where_needed(self._places.state):
+        options = request.options
+        is_plain = not (options.secrets or options.inherit_env or options.isolation == "venv" or options.python)
+        if is_wanted(self._environ) and is_plain and not bundle_where_needed(self._places.state):
             reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
 
     def _launch(self, spec: JobSpec, job: Job) -> None:
         """Hand the job to processes that wait for one, or to new ones where nothing else may be told from them."""
-        # Some variables act when a process starts; which ones, nobody knows of secrets.
-        if is_wanted(self._environ) and not spec.secrets and is_runner(job.command):
+        # Some variables act when a process starts; which ones, nobody knows of secrets and of all that is inherited.
+        has_any = bool(spec.secrets) or spec.options.inherit_env
+        if is_wanted(self._environ) and not has_any and is_runner(job.command):
             try:
                 with reserve().taken(standby_environ(self._environ)) as taken:
                     if taken is not None:

@@ -34,10 +34,21 @@ def bundle_where_needed(state: Path) -> str:
     Raises:
         SubmissionError: One of the packages is not on this process's path either.
     """
-    folders = {name: _folder(name) for name in _CONTENTS}
-    if {str(folder.parent) for folder in folders.values()} <= set(start_paths()):
+    if {str(_folder(name).parent) for name in _CONTENTS} <= set(start_paths()):
         return ""
-    return str(_bundle(state, sorted(_sources(folders))))
+    return bundle(state)
+
+
+def bundle(state: Path) -> str:
+    """Return a folder to import the runner from, for an interpreter that cannot have it.
+
+    Args:
+        state: As above.
+
+    Raises:
+        SubmissionError: One of the packages is not on this process's path.
+    """
+    return str(_bundle(state, sorted(_sources({name: _folder(name) for name in _CONTENTS}))))
 
 
 def _folder(package: str) -> Path:

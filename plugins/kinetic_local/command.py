@@ -12,16 +12,17 @@ _FROM_BUNDLE: Final = (
 )
 
 
-def runner_command(spec: JobSpec, *, bundle: str = "") -> list[str]:
+def runner_command(spec: JobSpec, *, bundle: str = "", python: str = "") -> list[str]:
     """Return the command that runs the job, without the workspace.
 
     Args:
         spec: The job.
         bundle: A folder to import the runner from; empty where the interpreter has it installed.
+        python: Path of the interpreter; the client's own where it is empty.
     """
     start = ["-P", "-c", _FROM_BUNDLE, bundle] if bundle else _INSTALLED
     return [
-        sys.executable,
+        python or sys.executable,
         *start,
         "--context",
         spec.context.url,

@@ -33,6 +33,15 @@ _PREFIXES: Final = tuple(name.removesuffix("*") for name in PASSING if name.ends
 _OF_EVERY_RUNNER: Final = {"PYTHONUNBUFFERED": "1"}
 
 
+_INSTALLER: Final = frozenset(f"{kind}_proxy" for kind in ("http", "https", "all", "no")) | frozenset(
+    ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "NETRC", "SSH_AUTH_SOCK")
+)
+_INSTALLER_PREFIXES: Final = ("PIP_", "UV_", "XDG_", "GIT_SSH")
+_NEVER_INHERITED: Final = frozenset(
+    ("PYTHONPATH", "PYTHONHOME", "TPU_WORKER_ID", "LWS_WORKER_INDEX", "JOB_COMPLETION_INDEX")
+)
+"""Where the client finds its modules, and which host of another job it is."""
+
 StorageOptions = Mapping[str, Mapping[str, Any]]
 _NONE: Final[StorageOptions] = {}
 _STORES: Final = {
@@ -75,6 +84,20 @@ def store_access(spec: JobSpec, environ: Mapping[str, str], options: StorageOpti
     return access | {f"FSSPEC_{scheme.upper()}": json.dumps(said) for scheme, said in options.items()}
 
 
+def installer_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions) -> dict[str, str]:
+    """Return the environment in which packages are installed: with what tells installers where from.
+
+    Args:
+        spec: The job, whose store holds the list of packages.
+        environ: The client's.
+        options: What the user said to stores' drivers, by URL scheme.
+    """
+    told = {
+        name: value for name, value in environ.items() if name in _INSTALLER or name.startswith(_INSTALLER_PREFIXES)
+    }
+    return passing(environ) | store_access(spec, environ, options) | told
+
+
 def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOptions = _NONE) -> dict[str, str]:
     """Return the runner's environment; captured variables are not in it, they travel in the payload.
 
@@ -83,8 +106,9 @@ def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOp
         environ: The client's.
         options: What the user said to stores' drivers, by URL scheme.
     """
+    whole = {name: value for name, value in environ.items() if name not in _NEVER_INHERITED}
     return (
-        passing(environ)
+        (whole if spec.options.inherit_env else passing(environ))
         | store_access(spec, environ, options)
         | dict(spec.secrets)
         | {
@@ -92,7 +116,7 @@ def runner_environ(spec: JobSpec, environ: Mapping[str, str], options: StorageOp
             names.ENV_JOB_ID: spec.job_id,
             names.ENV_OUTPUT_DIR: spec.output_dir,
             names.ENV_HOST_INDEX: "0",
-            names.ENV_NUM_HOSTS: "1",
+            names.ENV_NUM_HOSTS: str(spec.options.hosts or 1),
         }
     )
 

@@ -11,14 +11,18 @@ class Job:
 
     __slots__ = (
         "command",
+        "cpu_time_s",
         "default_signals",
         "environ",
         "folder",
         "grace_s",
+        "hosts",
         "job_id",
         "limit",
         "live",
         "live_fd",
+        "memory",
+        "memory_bytes",
         "pod",
         "queue",
         "result",
@@ -26,6 +30,9 @@ class Job:
         "ticket",
         "ticket_fd",
         "timeout_s",
+        "venv",
+        "venv_command",
+        "venv_environ",
     )
 
     def __init__(
@@ -47,6 +54,13 @@ class Job:
         timeout_s: float | None,
         retries: int,
         grace_s: float,
+        hosts: int = 1,
+        memory: str = "",
+        memory_bytes: int | None = None,
+        cpu_time_s: float | None = None,
+        venv: str = "",
+        venv_command: list[str] | None = None,
+        venv_environ: dict[str, str] | None = None,
     ) -> None:
         """Keep the facts.
 
@@ -67,6 +81,13 @@ class Job:
             timeout_s: Wall-clock limit of one attempt.
             retries: Further attempts after a failure of the infrastructure.
             grace_s: Between SIGTERM and SIGKILL.
+            hosts: How many runners an attempt has.
+            memory: What each of its processes may have, as the user wrote it; empty for no limit.
+            memory_bytes: The same as a number.
+            cpu_time_s: Processor time of each of its processes; `None` for no limit.
+            venv: Path of the virtual environment that it runs in; empty for none.
+            venv_command: Makes that environment; the descriptor of its lock is to be added.
+            venv_environ: For that command.
         """
         self.job_id = job_id
         self.command = command
@@ -84,6 +105,13 @@ class Job:
         self.timeout_s = timeout_s
         self.retries = retries
         self.grace_s = grace_s
+        self.hosts = hosts
+        self.memory = memory
+        self.memory_bytes = memory_bytes
+        self.cpu_time_s = cpu_time_s
+        self.venv = venv
+        self.venv_command = venv_command or []
+        self.venv_environ = venv_environ or {}
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads, in an interpreter of the same version."""

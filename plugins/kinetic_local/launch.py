@@ -130,6 +130,7 @@ def _hand_over(job: Job, pid: int, send: Callable[[bytes], None]) -> None:
             folder=job.folder,
             ticket=f"{job.queue}/{job.ticket}",
             limit=job.limit,
+            hosts=job.hosts,
         )
         os.close(events)
         send(job.to_bytes())

@@ -9,10 +9,42 @@ from typing import BinaryIO, Final
 _BLOCK_BYTES: Final = 1 << 16
 
 
+class LogReader:
+    """Reads a log on from where it was last read; undecodable bytes are replaced, a glyph that was split is joined."""
+
+    def __init__(self, path: Path, *, tail: int | None = None) -> None:
+        """Look at a log, which may not be there yet.
+
+        Args:
+            path: Of the log.
+            tail: Begin with only so many last lines.
+        """
+        self._path = path
+        self._tail = tail
+        self._stream: BinaryIO | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self) -> Iterator[str]:
+        """Yield what was written since."""
+        self._stream = self._stream or _open(self._path, self._tail)
+        while self._stream is not None and (block := self._stream.read(_BLOCK_BYTES)):
+            if text := self._decoder.decode(block):
+                yield text
+
+    def rest(self) -> str:
+        """Return what stands for the bytes of a glyph that was never finished."""
+        return self._decoder.decode(b"", final=True)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+
 def read_log(
     path: Path, *, tail: int | None, ended: Callable[[], bool], pause: Callable[[], None] | None
 ) -> Iterator[str]:
-    """Yield the log's text, undecodable bytes replaced; a glyph that two writes split is joined.
+    """Yield the log's text.
 
     Args:
         path: The log; it may not be there yet.
@@ -20,22 +52,17 @@ def read_log(
         ended: Tells whether nothing more will be written; asked before each read, so that nothing is missed.
         pause: Waits a moment for more; `None` to stop at what is there now.
     """
-    stream: BinaryIO | None = None
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    reader = LogReader(path, tail=tail)
     try:
         while True:
             last = ended() or pause is None
-            stream = stream or _open(path, tail)
-            while stream is not None and (block := stream.read(_BLOCK_BYTES)):
-                if text := decoder.decode(block):
-                    yield text
+            yield from reader.read()
             if last or pause is None:
                 break
             pause()
     finally:
-        if stream is not None:
-            stream.close()
-    if rest := decoder.decode(b"", final=True):
+        reader.close()
+    if rest := reader.rest():
         yield rest
 
 

@@ -45,6 +45,11 @@ class Places:
         """Return the folder with one locked file for each array that still holds jobs."""
         return self.state / "arrays"
 
+    @property
+    def environments(self) -> Path:
+        """Return the folder of virtual environments."""
+        return self.state / "environments"
+
     def live_file(self, job_id: str) -> Path:
         """Return the file that the job's supervisor keeps locked while it lives."""
         return self.live / job_id

@@ -9,6 +9,7 @@ from typing import Any
 from kinetic_local.descriptors import clear_of_streams
 
 LOG = "log"
+"""Of host 0; the others have their number behind it: `log-1`."""
 EVENTS = "events.jsonl"
 CANCEL = "cancel"
 QUEUED = "queued"
@@ -39,6 +40,15 @@ def open_log(pod: str) -> int:
     return clear_of_streams(os.open(f"{pod}/{LOG}", flags, 0o600))
 
 
+def host_log(pod: str, host: int) -> str:
+    """Return the path of a host's log.
+
+    >>> host_log("pod", 0), host_log("pod", 2)
+    ('pod/log', 'pod/log-2')
+    """
+    return f"{pod}/{LOG}-{host}" if host else f"{pod}/{LOG}"
+
+
 def read_events(pod: str) -> list[dict[str, Any]]:
     """Return the events so far, in order; none when there is no such pod."""
     try:
@@ -51,6 +61,11 @@ def read_events(pod: str) -> list[dict[str, Any]]:
         with suppress(ValueError):
             events.append(json.loads(line))
     return events
+
+
+def hosts_of(pod: str) -> int:
+    """Return how many hosts the job of the pod has; 1 before it was submitted."""
+    return next((int(event["details"].get("hosts", 1)) for event in read_events(pod)[:1]), 1)
 
 
 def forget_events(pod: str) -> None:
@@ -67,7 +82,9 @@ def request_cancel(pod: str) -> None:
 
 def remove_pod(pod: str) -> None:
     """Remove the pod's folder: what a job writes there by name, and nothing else, whatever the path names."""
-    for name in (LOG, EVENTS, CANCEL, QUEUED):
+    hosts = hosts_of(pod)
+    logs = [os.path.basename(host_log(pod, host)) for host in range(1, hosts)]  # noqa: PTH119 - as above
+    for name in (LOG, *logs, EVENTS, CANCEL, QUEUED):
         with suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(f"{pod}/{name}")  # noqa: PTH108 - as above
     with suppress(OSError):

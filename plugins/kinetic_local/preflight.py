@@ -10,6 +10,8 @@ from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions
 from kinetic_core.wire import names
+from kinetic_local.interpreters import find_interpreter
+from kinetic_local.limits import can_limit
 from kinetic_local.places import ENV_LIMIT, Places, job_limit, temporary
 
 _SET_TMPDIR: Final = "set TMPDIR to a directory that you can write"
@@ -37,12 +39,12 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
         yield Finding(
             code="container_image_ignored",
             severity=Severity.INFO,
-            message=f"container_image={options.container_image!r} is ignored: a local job runs in this interpreter",
+            message=f"container_image={options.container_image!r} is ignored: a local job runs on this machine",
         )
     if options.volumes:
         yield _not_mounted(options.volumes)
-    if not sys.executable:
-        yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
+    yield from _interpreter(options, places, environ)
+    yield from _limits(options)
     try:
         job_limit(environ)
     except ConfigError as error:
@@ -53,6 +55,36 @@ def check(options: RunOptions, places: Places, environ: Mapping[str, str]) -> It
             "home_unwritable",
             f"the local backend keeps its state in {places.state}, which cannot be written",
             "set HOME to a directory that you can write",
+        )
+
+
+def _interpreter(options: RunOptions, places: Places, environ: Mapping[str, str]) -> Iterator[Finding]:
+    if not sys.executable:
+        yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
+        return
+    try:
+        is_own = find_interpreter(options.python, environ, places.home).is_own
+    except ConfigError as error:
+        yield _error("python_unusable", str(error), "leave out python= to run the job with the client's own")
+        return
+    scheme = (options.storage or "file").partition("://")[0]
+    if scheme not in ("file", "memory") and (options.isolation == "venv" or not is_own):
+        yield Finding(
+            code="store_driver_needed",
+            severity=Severity.WARNING,
+            message=f"the job's own interpreter needs a driver for {scheme}:// to read its artifacts",
+            remedy="list fsspec and that driver in the dependency file, or use a file:// store for local jobs",
+        )
+
+
+def _limits(options: RunOptions) -> Iterator[Finding]:
+    said = [name for name in ("memory_limit", "cpu_time_limit") if getattr(options, name) is not None]
+    if said and not can_limit():
+        yield Finding(
+            code="limits_ignored",
+            severity=Severity.WARNING,
+            message=f"{' and '.join(said)}: {sys.platform} cannot limit a job so, and it runs without",
+            remedy="set a limit in the shell that starts the client (ulimit), or run on Linux",
         )
 
 

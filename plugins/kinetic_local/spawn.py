@@ -14,23 +14,28 @@ if TYPE_CHECKING:
 
 # POSIX fixes the number; importing `signal` would delay the runner.
 _SIGKILL = 9
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
-def spawn(command: list[str], environ: dict[str, str], directory: str, default_signals: list[int]) -> int:
+def spawn(
+    command: list[str], environ: dict[str, str], directory: str, default_signals: list[int], *, log: str = ""
+) -> int:
     """Start the runner as leader of its own process group; return its process id.
 
-    Its output goes where this process's goes, it reads nothing, and on Linux the kernel kills the whole
-    group when this process dies.
+    Its output goes where this process's goes, or to a log of its own, it reads nothing, and on Linux the kernel kills
+    the whole group when this process dies.
 
     Args:
         command: Program and arguments.
         environ: Its whole environment.
         directory: Its working directory.
         default_signals: Signals that it must not ignore, though an ancestor may (`nohup`): exec resets handlers only.
+        log: Path of its own log.
 
     Raises:
         OSError: It could not be started.
     """
+    output = [(os.POSIX_SPAWN_OPEN, 1, log, _APPEND, 0o600), (os.POSIX_SPAWN_DUP2, 1, 2)] if log else []
     theirs, _ours = map(clear_of_streams, os.pipe())
     os.set_inheritable(theirs, True)  # noqa: FBT003 - the standard library's own spelling
     os.chdir(directory)
@@ -39,7 +44,7 @@ def spawn(command: list[str], environ: dict[str, str], directory: str, default_s
             command[0],
             command,
             environ,
-            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), *output],
             setpgroup=0,
             setsigmask=[],
             setsigdef=default_signals,

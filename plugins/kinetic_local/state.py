@@ -17,6 +17,7 @@ from kinetic_local.places import Places, remove_private
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
 from kinetic_local.processes import is_still, signal_all
 
+_STARTS: Final = ("job_started", "host_started")
 _KILLED: Final = "the job's supervisor was killed before the job ended"
 
 
@@ -141,9 +142,14 @@ def job_event(job_id: str, raw: Mapping[str, Any]) -> JobEvent:
 
 def _state(last: Mapping[str, Any]) -> JobState:
     reason, details = last["reason"], last["details"]
-    if last["status"] == JobStatus.PENDING:
+    if last["status"] == JobStatus.PENDING and not reason:
         reason = f"starting, or waiting for its turn: at most {details['limit']} local jobs run at once"
-    return JobState(status=last["status"], reason=reason, exit_code=details.get("exit_code"))
+    return JobState(
+        status=last["status"],
+        reason=reason,
+        exit_code=details.get("exit_code"),
+        failed_host=details.get("failed_host"),
+    )
 
 
 def _ended(events: Sequence[Mapping[str, Any]]) -> bool:
@@ -152,7 +158,7 @@ def _ended(events: Sequence[Mapping[str, Any]]) -> bool:
 
 def _end_attempts(events: Sequence[Mapping[str, Any]]) -> None:
     """Kill the runners' groups, where they are still those runners', and remove what the supervisor cannot any more."""
-    for details in (event["details"] for event in events if event["kind"] == "job_started"):
+    for details in (event["details"] for event in events if event["kind"] in _STARTS):
         # A job that looks at itself is in that group: it ends by itself.
         if is_still(details["pid"], details["mark"]) and details["pid"] != os.getpgrp():
             signal_all(details["pid"], (), signal.SIGKILL)

@@ -22,6 +22,7 @@ def make_job(
     job_id: str = "",
     hidden: Mapping[str, str] | None = None,
     payload_keys: Mapping[str, Any] | None = None,
+    requirements: str | None = None,
     **options: Any,
 ) -> JobSpec:
     """Write the artifacts of a job into a `file://` store, and return what a backend needs to start it.
@@ -34,6 +35,7 @@ def make_job(
         job_id: Random when empty.
         hidden: The job's secrets.
         payload_keys: More of the payload.
+        requirements: What is to be installed, one a line.
         options: Of `RunOptions`.
     """
     job_id = job_id or f"job-{secrets.token_hex(4)}"
@@ -46,12 +48,16 @@ def make_job(
     with zipfile.ZipFile(context, "w") as archive:
         for name, text in (files or {"notes.txt": "shipped"}).items():
             archive.writestr(name, text)
+    listed = folder / "requirements.txt"
+    if requirements is not None:
+        listed.write_text(requirements)
     return JobSpec(
         job_id=job_id,
         name="by-hand",
         options=RunOptions(backend="local", accelerator="cpu", **options),
         context=_staged(context),
         payload=_staged(payload),
+        requirements=_staged(listed) if requirements is not None else None,
         result_url=f"file://{folder}/result.pkl",
         job_url=f"file://{folder}",
         output_dir=f"file://{store}/outputs/{job_id}",

@@ -42,6 +42,11 @@ class QuietBackend:
         lines = self.log.splitlines(keepends=True)
         yield "".join(lines if tail is None else lines[-tail:])
 
+    def host_logs(
+        self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None
+    ) -> Iterator[str]:
+        yield f"of host {host}\n"
+
     def cancel(self, ref: JobRef) -> None:
         """Nothing runs."""
 

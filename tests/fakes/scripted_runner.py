@@ -31,7 +31,7 @@ class ScriptedPod:
         for made in (self.temporary, self.told, self.home):
             made.mkdir()
         self._scripts: dict[str, list[str]] = {}
-        monkeypatch.setattr("kinetic_local.backend.runner_command", self._command)
+        monkeypatch.setattr("kinetic_local.venue.runner_command", self._command)
 
     def open(self, *, grace_s: float = 5.0, **environ: str) -> LocalBackend:
         """Open a backend for a client with these variables."""
@@ -79,7 +79,7 @@ class ScriptedPod:
         """Wait until the jobs, which run `LINGER`, have said that they run."""
         wait_until(lambda: all((self.told / spec.job_id).exists() for spec in specs))
 
-    def _command(self, spec: JobSpec, *, bundle: str) -> list[str]:
+    def _command(self, spec: JobSpec, *, bundle: str, python: str = "") -> list[str]:
         return list(self._scripts[spec.job_id])
 
 

@@ -1,6 +1,9 @@
 """`kinetic cache` shows what earlier packagings left, and removes it."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,17 @@ import kinetic
 @kinetic.run(accelerator="cpu", backend="local", volumes={"/data": kinetic.Data("numbers")})
 def f():
     return 1
+"""
+
+VENV_JOB = """
+import kinetic
+
+@kinetic.run(accelerator="cpu", backend="local", isolation="venv")
+def f():
+    return 1
+
+if __name__ == "__main__":
+    f()
 """
 
 
@@ -63,6 +77,21 @@ def test_clear_removes_it_and_says_how_much(cli: Cli, packaged: Path) -> None:
     assert "1 root, and hashes of 0 Data, " in cli("cache", "clear").stdout
     assert "nothing is kept" in cli("cache", "info").stdout
     assert json.loads(cli("cache", "clear", "--json").stdout) == {"removed": 0, "size_bytes": 0}
+
+
+def test_virtual_environments_of_local_jobs_are_shown_and_removed_too(cli: Cli, project: Path, home: Path) -> None:
+    (project / "job.py").write_text(VENV_JOB)
+    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\ndependencies = []\n')
+    environ = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ} | {"HOME": str(home)}
+    subprocess.run([sys.executable, "job.py"], cwd=project, env=environ, check=True)
+    (kept,) = json.loads(cli("cache", "info", "--json").stdout)["others"]
+    assert kept["kind"] == "virtual environment"
+    assert kept["name"].endswith(": nothing")
+    assert kept["size_bytes"] > 0
+    assert "virtual environment" in cli("cache", "info").stdout
+    assert ", 1 virtual environment, " in cli("cache", "clear").stdout
+    assert list((home / ".kinetic/local/environments").iterdir()) == []
+    assert "nothing is kept" in cli("cache", "info").stdout
 
 
 def test_packaging_again_into_the_same_place_leaves_the_same_files(cli: Cli, packaged: Path) -> None:

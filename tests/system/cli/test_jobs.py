@@ -22,6 +22,11 @@ def add(a, b):
     return {"sum": a + b, "pair": (a, b)}
 
 
+@kinetic.run(accelerator="cpu", backend="local", hosts=2)
+def speak():
+    print("host", __import__("os").environ["KINETIC_HOST_INDEX"], "speaks")
+
+
 @kinetic.run(accelerator="cpu", backend="local")
 def fail():
     raise LookupError("no such thing")
@@ -80,6 +85,20 @@ def test_a_finished_job_shows_status_log_and_value(cli: Cli, submitter: Submitte
     assert (status["status"], status["func_name"], status["backend"]) == ("SUCCEEDED", "add", "local")
     assert "adding 1 2\ndone\n" in log.stdout
     assert "adding" not in cli("jobs", "logs", job_id, "--tail", "1").stdout
+
+
+def test_the_log_of_each_host_can_be_asked_for(cli: Cli, submitter: Submitter) -> None:
+    job_id = submitter.submit("speak")
+
+    followed = cli("jobs", "logs", job_id, "--all-hosts", "--follow")
+
+    assert {f"[host {host}] host {host} speaks" for host in range(2)} <= set(followed.stdout.splitlines())
+    assert "host 1 speaks\n" in cli("jobs", "logs", job_id, "--host", "1").stdout
+    assert "host 1 speaks" not in cli("jobs", "logs", job_id).stdout
+    assert "[host 0] " in cli("jobs", "logs", job_id, "--all-hosts", "--tail", "1").stdout
+    unknown = cli("jobs", "logs", job_id, "--host", "2")
+    assert (unknown.returncode, unknown.stderr) == (1, f"kinetic: {job_id} has no host 2: it has 2 hosts, 0 to 1\n")
+    assert cli("jobs", "logs", job_id, "--host", "1", "--all-hosts").returncode == 2
 
 
 def test_a_failed_job_exits_with_1_and_shows_the_functions_own_exception(cli: Cli, submitter: Submitter) -> None:

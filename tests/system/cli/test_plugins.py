@@ -20,7 +20,7 @@ def test_built_in_plugins_are_listed_with_version_and_hooks(cli: Cli) -> None:
     listed = {plugin["name"]: plugin for plugin in json.loads(cli("plugins", "--json").stdout)}
 
     assert listed["local"]["distribution"] == "kinetic-run"
-    assert listed["local"]["hooks"] == ["kinetic_backend_drivers"]
+    assert listed["local"]["hooks"] == ["kinetic_backend_drivers", "kinetic_caches"]
     assert listed["local"]["problem"] == ""
 
 

@@ -36,6 +36,8 @@ def test_defaults_fill_in_what_nobody_said(tmp_path: Path) -> None:
         namespace="default",
         base_image_repo="kinetic",
         allowed_serialization=("json", "pickle"),
+        isolation="process",
+        hosts=1,
     )
     assert {provenance.source for provenance in resolved.provenance.values()} == {DEFAULT}
     assert resolved.profile is None
@@ -248,3 +250,21 @@ def test_options_that_are_no_object_of_objects_are_refused_and_not_shown(tmp_pat
     with pytest.raises(ConfigError, match="KINETIC_STORAGE_OPTIONS must be a JSON object with an object") as refused:
         settings.storage_options(make_surroundings(tmp_path, {"KINETIC_STORAGE_OPTIONS": text}))
     assert "hush" not in str(refused.value)
+
+
+def test_how_local_jobs_run_can_be_said_without_touching_the_code(tmp_path: Path) -> None:
+    variables = {"KINETIC_ISOLATION": "venv", "KINETIC_PYTHON": "3.12", "KINETIC_HOSTS": "4"}
+    options = settings.resolve(RunOptions(python="3.13"), make_surroundings(tmp_path, variables)).options
+    assert (options.isolation, options.python, options.hosts) == ("venv", "3.13", 4)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("KINETIC_HOSTS", "two", "KINETIC_HOSTS must be a whole number of 1 or more, got 'two'"),
+        ("KINETIC_ISOLATION", "docker", "isolation must be one of 'process', 'venv', got 'docker'"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_refused(tmp_path: Path, variable: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        settings.resolve(RunOptions(), make_surroundings(tmp_path, {variable: value}))

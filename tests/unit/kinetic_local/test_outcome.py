@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from kinetic_local.outcome import outcome_of
+from kinetic_local.outcome import Limits, outcome_of, outcome_of_hosts
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,45 @@ def test_a_signal_is_told_by_name_with_the_code_of_a_shell(number: signal.Signal
 def test_only_what_neither_function_nor_user_did_may_be_repeated() -> None:
     repeated = [code for code in range(256) if outcome_of(code << 8, has_result=True).infrastructure]
     assert repeated == [137, 143]
+
+
+@pytest.mark.parametrize(
+    ("number", "limits", "reason"),
+    [
+        (signal.SIGXCPU, Limits(cpu_time_s=2.5), "used up its processor time: limited to 2.5 s"),
+        (signal.SIGXCPU, Limits(), "killed by SIGXCPU"),
+        (signal.SIGKILL, Limits(memory="2Gi"), "killed by SIGKILL, possibly out of memory: limited to 2Gi"),
+        (
+            signal.SIGKILL,
+            Limits(cpu_time_s=2),
+            "killed by SIGKILL, possibly out of memory, or its processor time used up: limited to 2 s",
+        ),
+        (signal.SIGABRT, Limits(memory="2Gi"), "killed by SIGABRT, possibly out of memory: limited to 2Gi"),
+        (signal.SIGTERM, Limits(memory="2Gi", cpu_time_s=2), "terminated by SIGTERM"),
+    ],
+)
+def test_an_end_that_a_limit_brought_names_it(number: signal.Signals, limits: Limits, reason: str) -> None:
+    assert outcome_of(int(number), has_result=False, limits=limits).reason == reason
+
+
+def test_a_record_that_tells_of_missing_memory_is_out_of_memory() -> None:
+    outcome = outcome_of(1 << 8, has_result=True, limits=Limits(memory="2Gi"), lacked_memory=True)
+    assert (outcome.reason, outcome.infrastructure) == ("out of memory: limited to 2Gi (exit code 1)", False)
+
+
+def test_of_several_hosts_the_lowest_that_failed_is_told_and_the_others_are_named() -> None:
+    killed, failed = outcome_of(9, has_result=False), outcome_of(1 << 8, has_result=True)
+    told = outcome_of_hosts({3: killed, 1: failed, 2: killed}, hosts=4)
+    assert (told.status, told.exit_code, told.failed_host) == ("FAILED", 1, 1)
+    assert told.reason == (
+        "host 1: the function, or a step before it, failed (exit code 1); also failed: host 2, host 3"
+    )
+    # Only where none failed by the function may another attempt help.
+    assert not told.infrastructure
+    assert outcome_of_hosts({3: killed, 2: killed}, hosts=4).infrastructure
+
+
+def test_a_single_host_is_not_numbered_and_no_failure_is_success() -> None:
+    killed = outcome_of(9, has_result=False)
+    assert outcome_of_hosts({0: killed}, hosts=1) is killed
+    assert outcome_of_hosts({}, hosts=3).status == "SUCCEEDED"

@@ -110,3 +110,24 @@ def test_the_backend_asks_before_anything_is_uploaded_and_has_a_store_of_its_own
     )
     assert [finding.code for finding in pod.open().preflight(request)] == ["debug_unsupported"]
     assert pod.open().default_storage(options) == "file://~/.kinetic/store"
+
+
+@pytest.mark.parametrize("wanted", ["3.99", "latest", "/no/such/python"])
+def test_an_interpreter_that_cannot_run_the_job_is_an_error(tmp_path: Path, wanted: str) -> None:
+    (finding,) = check(RunOptions(accelerator="cpu", python=wanted), Places(home=tmp_path), {"PATH": "/usr/bin"})
+    assert (finding.code, finding.severity) == ("python_unusable", Severity.ERROR)
+    assert f"python={wanted!r}" in finding.message
+
+
+def test_a_store_that_the_jobs_own_packages_must_read_is_a_warning(tmp_path: Path) -> None:
+    assert codes(tmp_path, storage="gs://bucket") == {}
+    assert codes(tmp_path, storage="file:///store", isolation="venv") == {}
+    assert codes(tmp_path, storage="gs://bucket", isolation="venv") == {"store_driver_needed": Severity.WARNING}
+
+
+def test_limits_that_this_platform_cannot_set_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: dict[str, Any] = {"memory_limit": "2Gi", "cpu_time_limit": 1}
+    assert codes(tmp_path, **said) == {}
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert codes(tmp_path, **said) == {"limits_ignored": Severity.WARNING}
+    assert codes(tmp_path) == {}

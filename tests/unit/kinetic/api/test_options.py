@@ -29,6 +29,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         "serialization": "pickle",
         "debug": False,
         "labels": {},
+        "inherit_env": False,
     }
     # What is None here is filled in from environment, profile or default when the call is made.
     assert attrs.asdict(RunOptions()) == dict.fromkeys(RunKeywords.__annotations__) | said
@@ -69,6 +70,14 @@ def test_a_keyword_near_nothing_lists_them_all() -> None:
         ({"timeout": "1m"}, TypeError, "timeout"),
         ({"output_dir": "results"}, ValueError, "output_dir must be a URL"),
         ({"file_mounts": {"~/a": "b"}}, ValueError, "file_mounts"),
+        ({"isolation": "docker"}, ValueError, "isolation must be one of 'process', 'venv', got 'docker'"),
+        ({"python": 3.12}, TypeError, "python must be non-empty text or None, got 3.12"),
+        ({"hosts": 0}, ValueError, "hosts must be from 1 to 1024, got 0"),
+        ({"hosts": True}, TypeError, "hosts must be a whole number"),
+        ({"inherit_env": "yes"}, TypeError, "inherit_env must be True or False"),
+        ({"memory_limit": 1024}, TypeError, "memory_limit must be text such as '2Gi'"),
+        ({"memory_limit": "2 GB"}, ValueError, "memory_limit: '2 GB' is no size"),
+        ({"cpu_time_limit": -1}, ValueError, "cpu_time_limit must be more than 0 seconds"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_name(
@@ -93,6 +102,12 @@ def test_lists_and_dicts_are_copied_so_that_later_changes_do_nothing(tmp_path: P
 def test_none_is_the_same_as_not_said() -> None:
     keywords = {"volumes": None, "labels": None, "file_mounts": None, "timeout": None, "allowed_serialization": None}
     assert change_options(RunOptions(), keywords) == RunOptions()
+
+
+def test_how_a_local_job_runs_is_kept_as_said() -> None:
+    said = {"isolation": "venv", "python": "3.12", "hosts": 2, "memory_limit": "2Gi", "cpu_time_limit": 1.5}
+    options = change_options(RunOptions(), said)
+    assert {name: getattr(options, name) for name in said} == said
 
 
 def test_one_dialect_or_format_may_be_given_as_text() -> None:

@@ -257,3 +257,25 @@ def test_accelerators_of_a_wrong_type_are_an_error_that_names_the_plugin(load: C
 
     with pytest.raises(PluginError, match=r"plugin 'slurm' .*list or tuple of AcceleratorInfo"):
         host.accelerators()
+
+
+def test_caches_come_from_every_plugin_that_keeps_anything(load: Callable[..., Host], tmp_path: Path) -> None:
+    source = (
+        "from kinetic_core.plugin import Cache, Kept\n"
+        "@hookimpl\n"
+        "def kinetic_caches(home):\n"
+        "    kept = [Kept(name=str(home), size_bytes=1, used_at=0)]\n"
+        "    return [Cache(kind='image', contents=lambda: kept, clear=lambda: ())]\n"
+    )
+    host = load(slurm=source, none="@hookimpl\ndef kinetic_caches(): return ()")
+
+    (cache,) = host.caches(tmp_path)
+    assert cache.kind == "image"
+    assert [one.name for one in cache.contents()] == [str(tmp_path)]
+
+
+def test_caches_of_a_wrong_type_are_an_error_that_names_the_plugin(load: Callable[..., Host], tmp_path: Path) -> None:
+    host = load(slurm="@hookimpl\ndef kinetic_caches(): return ['/tmp']")
+
+    with pytest.raises(PluginError, match=r"plugin 'slurm' .*list or tuple of Cache"):
+        host.caches(tmp_path)

@@ -3,6 +3,7 @@
 import importlib
 import pickle
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,32 @@ def test_results_of_another_format_are_not_opened(record: JobRecord, store: Stor
     put(store, Result(success=True, result=1))
     store.put_bytes(b"not a pickle", "job-0a1b2c3d/result-worker-1.json")
     assert collected(record, store) == 1
+
+
+STOPPED = Result(success=False, exception=RuntimeError("told to stop"), phase="execute", terminated=True)
+HOST_2_DIED = JobState(status=JobStatus.FAILED, reason="host 2: killed by SIGKILL", exit_code=137, failed_host=2)
+
+
+def test_a_host_that_was_stopped_because_another_failed_is_no_failure(record: JobRecord, store: Storage) -> None:
+    put(store, STOPPED)
+    put(store, replace(STOPPED, host_index=1), "result-worker-1.pkl")
+    put(store, Result(success=False, exception=LookupError("x"), phase="execute", host_index=2), "result-worker-2.pkl")
+    with pytest.raises(LookupError) as caught:
+        collected(record, store, HOST_2_DIED)
+    assert "on host 2" in notes(caught.value)
+    assert "also failed" not in notes(caught.value)
+
+
+@pytest.mark.parametrize("leader", [Result(success=True, result=7), STOPPED])
+def test_a_host_that_died_is_told_in_its_own_words_whatever_the_others_recorded(
+    record: JobRecord, store: Storage, leader: Result
+) -> None:
+    put(store, leader)
+    with pytest.raises(JobFailedError, match=r"FAILED, exit code 137 \(host 2: killed by SIGKILL\)\n.*\nof host 2"):
+        collected(record, store, HOST_2_DIED)
+
+
+def test_a_host_that_an_earlier_attempt_stopped_does_not_spoil_a_success(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=7))
+    put(store, replace(STOPPED, host_index=1), "result-worker-1.pkl")
+    assert collected(record, store) == 7
