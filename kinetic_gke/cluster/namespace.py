@@ -1,0 +1,240 @@
+"""One namespace: its jobs as they stand, from one watch of Jobs and one of pods for all who ask in this process."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import attrs
+
+from kinetic_core.plugin import Logger
+from kinetic_gke.cluster.client import Apis, Client, Json
+from kinetic_gke.cluster.watching import Watch
+from kinetic_gke.diagnosis.look import Look, holding, look_at
+from kinetic_gke.diagnosis.waiting import wants_news
+from kinetic_gke.manifest.names import APP, APP_VALUE, selector
+
+_OURS: Final = selector({APP: APP_VALUE})
+_JOB_NAME: Final = "batch.kubernetes.io/job-name"
+_INTEREST_S: Final = 60.0
+"""How long after somebody last asked the watches go on."""
+_FIRST_NEWS_S: Final = 0.5
+_LONGEST_NEWS_S: Final = 60.0
+
+
+@attrs.define
+class _News:
+    """Events about one job that waits, and when to ask for them again."""
+
+    events: list[Json] = attrs.field(factory=list)
+    pause_s: float = _FIRST_NEWS_S
+    next_s: float = attrs.field(factory=lambda: time.monotonic() + _FIRST_NEWS_S)
+
+
+class Waiter:
+    """Somebody who waits for a change of one job."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self._changed = threading.Event()
+
+    def tell(self) -> None:
+        """Let the wait end."""
+        self._changed.set()
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until something changed since the last wait, or the time is up."""
+        self._changed.wait(timeout_s)
+        self._changed.clear()
+
+
+class Namespace:
+    """The jobs of one namespace. A first question is asked of the server; who asks again is answered from a watch."""
+
+    def __init__(self, client: Client, name: str, log: Logger) -> None:
+        """Watch nothing yet.
+
+        Args:
+            client: Of the cluster.
+            name: Of the namespace.
+            log: For the watches.
+        """
+        self.client = client
+        self.name = name
+        self._lock = threading.Lock()
+        self._asked_s: float | None = None
+        self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
+        self._pods: dict[str, set[str]] = {}
+        self._news: dict[str, _News] = {}
+        self._jobs_watch = Watch(
+            client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
+        )
+        self._pods_watch = Watch(
+            client, self._list_pods, what=f"pods of {name!r}", changed=self._pod_changed, wanted=self._wanted, log=log
+        )
+
+    def look(self, name: str, index: int | None = None) -> Look | None:
+        """Return how a Job stands with its pods; `None` where there is none of that name.
+
+        Args:
+            name: Of the Job.
+            index: Of the job in its array.
+
+        Raises:
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        now_s = time.monotonic()
+        with self._lock:
+            again = self._asked_s is not None and now_s - self._asked_s < _INTEREST_S
+            self._asked_s = now_s
+        if not again and not self._jobs_watch.runs:
+            return self.look_now(name, index)
+        return self.look_watched(name, index)
+
+    def look_watched(self, name: str, index: int | None = None) -> Look | None:
+        """Do the same from the watches; they are started where they do not run."""
+        self._start()
+        job = self._jobs_watch.get(name)
+        if job is None:
+            # One that was made a moment ago may not have come through the watch.
+            return self.look_now(name, index)
+        found = look_at(job, self._pods_of(name), index)
+        if holding(job, "Failed") and not any(_has_failed(pod) for pod in found.pods):
+            # The two watches are not in step.
+            return look_at(job, self._read_pods(name), index)
+        return found
+
+    def look_now(self, name: str, index: int | None = None) -> Look | None:
+        """Do the same by asking the server."""
+        job = self.client.found(
+            f"show the Job {name!r}",
+            lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
+        )
+        return None if job is None else look_at(job, self._read_pods(name), index)
+
+    def news_of(self, look: Look) -> list[Json]:
+        """Return the events that say why a job waits, where nothing else does; seldom asked for anew."""
+        name = str(look.job["metadata"]["name"])
+        if not wants_news(look):
+            self._news.pop(name, None)
+            return []
+        known = self._news.setdefault(name, _News())
+        if time.monotonic() >= known.next_s:
+            known.pause_s = min(2 * known.pause_s, _LONGEST_NEWS_S)
+            known.next_s = time.monotonic() + known.pause_s
+            known.events = self._read_events(look)
+        return known.events
+
+    def news_due_s(self, look: Look) -> float | None:
+        """Return in how many seconds news may be had; `None` where the watches tell everything."""
+        known = self._news.get(str(look.job["metadata"]["name"]))
+        return None if known is None else max(known.next_s - time.monotonic(), 0.01)
+
+    def fresh_news_of(self, look: Look) -> list[Json]:
+        """Return those events as they are now."""
+        return self._read_events(look) if wants_news(look) else []
+
+    @contextmanager
+    def waiting(self, name: str) -> Iterator[Waiter]:
+        """Lend somebody who is told of each change of a Job and its pods."""
+        waiter = Waiter()
+        with self._lock:
+            self._waiters[name].add(waiter)
+        try:
+            yield waiter
+        finally:
+            with self._lock:
+                self._waiters[name].discard(waiter)
+                if not self._waiters[name]:
+                    del self._waiters[name]
+                self._asked_s = time.monotonic()
+
+    def check(self) -> None:
+        """Raise what keeps the watches from telling the truth.
+
+        Raises:
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        self._jobs_watch.check()
+        self._pods_watch.check()
+
+    def jobs(self) -> list[Json]:
+        """Return the Jobs of this project, as the server tells."""
+        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs)
+        return list(answer.get("items") or [])
+
+    def close(self) -> None:
+        """End the watches."""
+        self._jobs_watch.close()
+        self._pods_watch.close()
+
+    def _start(self) -> None:
+        # Pods first: what a Job's end says of its pods is then known.
+        self._pods_watch.start()
+        self._jobs_watch.start()
+
+    def _wanted(self) -> bool:
+        with self._lock:
+            recently = self._asked_s is not None and time.monotonic() - self._asked_s < _INTEREST_S
+            return bool(self._waiters) or recently
+
+    def _list_jobs(self, apis: Apis, options: Mapping[str, Any]) -> Any:
+        return apis.batch.list_namespaced_job(self.name, label_selector=_OURS, **options)
+
+    def _list_pods(self, apis: Apis, options: Mapping[str, Any]) -> Any:
+        return apis.core.list_namespaced_pod(self.name, label_selector=_OURS, **options)
+
+    def _read_pods(self, job: str) -> list[Json]:
+        answer = self.client.sure(
+            f"list the pods of {self.name!r}",
+            lambda apis, options: apis.core.list_namespaced_pod(
+                self.name, label_selector=selector({_JOB_NAME: job}), **options
+            ),
+        )
+        return list(answer.get("items") or [])
+
+    def _read_events(self, look: Look) -> list[Json]:
+        about = [look.job, *look.pods[-1:]]
+        found: list[Json] = []
+        for obj in about:
+            fields = f"involvedObject.uid={obj['metadata']['uid']}"
+            answer = self.client.sure(
+                f"list the events of {self.name!r}",
+                lambda apis, options, fields=fields: apis.core.list_namespaced_event(
+                    self.name, field_selector=fields, **options
+                ),
+            )
+            found += answer.get("items") or []
+        return found
+
+    def _pods_of(self, job: str) -> list[Json]:
+        with self._lock:
+            names = list(self._pods.get(job, ()))
+        return [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
+
+    def _job_changed(self, job: Json) -> None:
+        self._tell(str(job["metadata"]["name"]))
+
+    def _pod_changed(self, pod: Json) -> None:
+        name, job = str(pod["metadata"]["name"]), str((pod["metadata"].get("labels") or {}).get(_JOB_NAME, ""))
+        with self._lock:
+            if self._pods_watch.get(name) is not None:
+                self._pods.setdefault(job, set()).add(name)
+            elif job in self._pods:
+                self._pods[job].discard(name)
+                if not self._pods[job]:
+                    del self._pods[job]
+        self._tell(job)
+
+    def _tell(self, job: str) -> None:
+        with self._lock:
+            waiters = list(self._waiters.get(job, ()))
+        for waiter in waiters:
+            waiter.tell()
+
+
+def _has_failed(pod: Json) -> bool:
+    status = pod.get("status") or {}
+    return status.get("phase") == "Failed" or holding(pod, "DisruptionTarget") is not None

@@ -1,0 +1,65 @@
+"""The GKE backend on the test cluster, with the real runner in its pods."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from kinetic_core.model.job import JobRef, JobSpec, JobState
+from kinetic_core.plugin import DriverContext
+from kinetic_gke.backend import GkeBackend
+from kinetic_gke.cluster.sharing import close_cluster
+from tests.fakes.hand_made_job import make_job, result_of
+from tests.fakes.kube.fixtures import cluster, healed, kubeconfig, room
+from tests.fakes.kube.waiting import Room
+from tests.fakes.recording_log import RecordingLog
+
+__all__ = ["cluster", "healed", "kubeconfig", "room"]
+
+WAIT_S = 60
+
+
+@attrs.define
+class Gke:
+    """A backend in a namespace of the test's own."""
+
+    backend: GkeBackend
+    room: Room
+    store: Path
+    log: RecordingLog
+
+    def job(self, function: Callable[..., Any], *args: Any, **options: Any) -> JobSpec:
+        """Make a job by hand; the pods of the test cluster see this machine's files."""
+        return make_job(
+            self.store,
+            function,
+            *args,
+            **{"container_image": "prebuilt", "namespace": self.room.namespace, **options},
+        )
+
+    def run(self, spec: JobSpec) -> JobState:
+        """Run a job to its end."""
+        ref = self.backend.submit(spec)
+        list(self.backend.events(ref, timeout_s=WAIT_S))
+        return self.backend.status(ref)
+
+    def value(self, spec: JobSpec) -> Any:
+        """Return what a job's function returned."""
+        return result_of(spec)["result"]
+
+    def log_of(self, ref: JobRef) -> str:
+        return "".join(self.backend.logs(ref))
+
+
+@pytest.fixture
+def gke(room: Room, kubeconfig: Path, tmp_path: Path) -> Iterator[Gke]:
+    environ = {"PATH": os.environ["PATH"], "KUBECONFIG": str(kubeconfig), "KINETIC_NAMESPACE": room.namespace}
+    home = tmp_path / "home"
+    home.mkdir()
+    log = RecordingLog()
+    backend = GkeBackend(DriverContext(log=log, environ=environ, home=home))
+    yield Gke(backend=backend, room=room, store=tmp_path / "store", log=log)
+    close_cluster(backend._access(backend._options))
