@@ -152,6 +152,7 @@ class GkeBackend:
             ClusterError: The cluster refuses, or does not answer.
         """
         namespace = self._namespace(ref)
+        namespace.expect(job_name(ref.job_id), lambda job: job is None)
         delete_job(namespace.client, namespace.name, job_name(ref.job_id))
 
     def find(self) -> Iterator[JobRef]:

@@ -152,7 +152,8 @@ def google_config(context: str, endpoint: str) -> dict[str, Any]:
     url = f"{endpoint.rstrip('/')}/v1/projects/{project}/locations/{zone}/clusters/{name}"
     try:
         credentials, _ = google.auth.default(scopes=list(_SCOPES))
-        with AuthorizedSession(credentials) as session:
+        session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]  # google-auth types it in part
+        with session:
             answer = session.get(url, timeout=_TIMEOUT_S)
     except (GoogleAuthError, OSError) as error:
         raise ClusterError(

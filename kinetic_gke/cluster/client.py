@@ -17,8 +17,9 @@ from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.access import Access
 from kinetic_gke.cluster.refusal import OF_THE_CLIENT, ClusterError, Refusal, explained, read_refusal, refusal_of
 
+Json = Mapping[str, Any]
+
 T = TypeVar("T")
-Json = dict[str, Any]
 
 _UNAUTHORIZED: Final = 401
 _OK: Final = range(200, 300)

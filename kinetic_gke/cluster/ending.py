@@ -20,6 +20,7 @@ def end_job(namespace: Namespace, look: Look, mark: Mark) -> None:
         ClusterError: The cluster refuses, or does not answer.
     """
     name = str(look.job["metadata"]["name"])
+    namespace.expect(name, lambda job: job is not None and mark_of(job) is not None)
     if mark_of(look.job) is None:
         _patch(namespace, name, ending_patch(mark))
     if look.job["spec"].get("suspend"):

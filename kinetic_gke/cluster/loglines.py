@@ -14,15 +14,15 @@ _SLACK_S: Final = 60
 
 
 class LogPosition:
-    """How far a log was read, whatever stream it came through.
+    r"""How far a log was read, whatever stream it came through.
 
     >>> position = LogPosition()
-    >>> first = [b"2026-11-30T02:20:23.1Z a\\n2026-11-30T02:20:23.1Z b\\n2026-11-30T02:20:23.2Z c"]
+    >>> first = [b"2026-11-30T02:20:23.1Z a\n2026-11-30T02:20:23.1Z b\n2026-11-30T02:20:23.2Z c"]
     >>> list(position.take(first))
-    ['a\\n', 'b\\n', 'c']
-    >>> again = [b"2026-11-30T02:20:23.1Z b\\n2026-11-30T02:20:23.2Z cd\\n"]
+    ['a\n', 'b\n', 'c']
+    >>> again = [b"2026-11-30T02:20:23.1Z b\n2026-11-30T02:20:23.2Z cd\n"]
     >>> list(position.take(again))
-    ['d\\n']
+    ['d\n']
     """
 
     def __init__(self) -> None:
@@ -30,6 +30,8 @@ class LogPosition:
         self._last = b""
         self._at_last: list[bytes] = []
         self._read_s: float | None = None
+        self.lines = 0
+        """How many have been read."""
 
     @property
     def since_s(self) -> int | None:
@@ -60,6 +62,7 @@ class LogPosition:
             passed.append(text)
             self._read_s = time.monotonic()
             if fresh:
+                self.lines += 1
                 yield fresh.decode("utf-8", "replace")
 
     def _fresh(self, text: bytes, number: int) -> bytes:

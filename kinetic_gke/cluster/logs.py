@@ -1,6 +1,6 @@
 """Logs: read from each pod of a job, followed across everything that breaks a stream."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -25,6 +25,10 @@ _LOOK_S: Final = 5.0
 
 class _CutError(Exception):
     """A stream ended before its end."""
+
+
+class _LostError(Exception):
+    """The server does not give the log, and will not."""
 
 
 @attrs.frozen(kw_only=True)
@@ -78,33 +82,36 @@ class JobLog:
         """Yield one pod's log; with a waiter, until its worker has ended."""
         position, failures = LogPosition(), 0
         name = str(pod["metadata"]["name"])
-        while True:
+        while failures <= _MOST_FAILURES:
             was_over = waiter is None or self._is_over(name)
+            before = position.lines
             try:
-                for text in self._stream(name, position, follow=not was_over, tail=tail):
-                    failures = 0
-                    yield text
-                if was_over:
-                    return
-            except _CutError:
-                self.log.debug("log_cut", job_id=self.job_id, pod=name)
-            except Refusal as refusal:
-                if refusal.status == _NO_POD:
-                    return
-                if refusal.status != _NOT_YET and not refusal.may_pass:
-                    self._lost(str(refusal))
-                    return
-                if refusal.status == _NOT_YET and was_over:
-                    return
-            except ClusterError as error:
+                is_whole = yield from self._attempt(name, position, follow=not was_over, tail=tail)
+            except (_LostError, ClusterError) as error:
                 self._lost(str(error))
                 return
-            failures += 1
-            if failures > _MOST_FAILURES:
-                self._lost("the server does not give it")
+            if is_whole and was_over:
                 return
-            if not was_over or failures > 1:
-                (waiter or Waiter()).wait(min(_FIRST_PAUSE_S * 2.0**failures, _LONGEST_PAUSE_S))
+            # A stream that ended well: the worker may have ended, of which the watch is about to tell.
+            failures = 1 if position.lines > before else failures + 1
+            pause_s = _FIRST_PAUSE_S * 2.0 ** (failures - 1)
+            (waiter or Waiter()).wait(min(pause_s, _LONGEST_PAUSE_S))
+        self._lost("the cluster does not give it")
+
+    def _attempt(
+        self, pod: str, position: LogPosition, *, follow: bool, tail: int | None
+    ) -> Generator[str, None, bool]:
+        """Yield what one stream gives; return whether it was whole, or nothing more is to be had."""
+        try:
+            yield from self._stream(pod, position, follow=follow, tail=tail)
+        except _CutError as error:
+            self.log.debug("log_cut", job_id=self.job_id, pod=pod, why=str(error))
+            return False
+        except Refusal as refusal:
+            if refusal.status in {_NO_POD, _NOT_YET} or refusal.may_pass:
+                return refusal.status == _NO_POD or (refusal.status == _NOT_YET and not follow)
+            raise _LostError(str(refusal)) from refusal
+        return True
 
     def _stream(self, pod: str, position: LogPosition, *, follow: bool, tail: int | None) -> Iterator[str]:
         since_s = position.since_s

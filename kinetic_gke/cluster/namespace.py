@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -68,6 +68,7 @@ class Namespace:
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._pods: dict[str, set[str]] = {}
         self._news: dict[str, _News] = {}
+        self._expected: dict[str, Callable[[Json | None], bool]] = {}
         self._jobs_watch = Watch(
             client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
         )
@@ -97,8 +98,8 @@ class Namespace:
         """Do the same from the watches; they are started where they do not run."""
         self._start()
         job = self._jobs_watch.get(name)
-        if job is None:
-            # One that was made a moment ago may not have come through the watch.
+        if job is None or not self._is_up_to_date(name, job):
+            # What was made or changed here a moment ago may not have come through the watch.
             return self.look_now(name, index)
         found = look_at(job, self._pods_of(name), index)
         if holding(job, "Failed") and not any(_has_failed(pod) for pod in found.pods):
@@ -113,6 +114,23 @@ class Namespace:
             lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
         )
         return None if job is None else look_at(job, self._read_pods(name), index)
+
+    def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
+        """Take note of a change that is made from here: until the watch shows it, the server is asked.
+
+        Args:
+            name: Of the Job.
+            seen: Tells whether a Job, or that there is none, shows the change.
+        """
+        if self._jobs_watch.runs:
+            self._expected[name] = seen
+
+    def _is_up_to_date(self, name: str, job: Json) -> bool:
+        seen = self._expected.get(name)
+        if seen is None or seen(job):
+            self._expected.pop(name, None)
+            return True
+        return False
 
     def news_of(self, look: Look) -> list[Json]:
         """Return the events that say why a job waits, where nothing else does; seldom asked for anew."""
@@ -197,17 +215,16 @@ class Namespace:
 
     def _read_events(self, look: Look) -> list[Json]:
         about = [look.job, *look.pods[-1:]]
-        found: list[Json] = []
-        for obj in about:
-            fields = f"involvedObject.uid={obj['metadata']['uid']}"
-            answer = self.client.sure(
-                f"list the events of {self.name!r}",
-                lambda apis, options, fields=fields: apis.core.list_namespaced_event(
-                    self.name, field_selector=fields, **options
-                ),
-            )
-            found += answer.get("items") or []
-        return found
+        return [event for obj in about for event in self._events_about(str(obj["metadata"]["uid"]))]
+
+    def _events_about(self, uid: str) -> list[Json]:
+        answer = self.client.sure(
+            f"list the events of {self.name!r}",
+            lambda apis, options: apis.core.list_namespaced_event(
+                self.name, field_selector=f"involvedObject.uid={uid}", **options
+            ),
+        )
+        return list(answer.get("items") or [])
 
     def _pods_of(self, job: str) -> list[Json]:
         with self._lock:
@@ -215,7 +232,10 @@ class Namespace:
         return [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
 
     def _job_changed(self, job: Json) -> None:
-        self._tell(str(job["metadata"]["name"]))
+        name = str(job["metadata"]["name"])
+        if self._jobs_watch.get(name) is None:
+            self._expected.pop(name, None)
+        self._tell(name)
 
     def _pod_changed(self, pod: Json) -> None:
         name, job = str(pod["metadata"]["name"]), str((pod["metadata"].get("labels") or {}).get(_JOB_NAME, ""))

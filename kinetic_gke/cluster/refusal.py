@@ -16,6 +16,15 @@ _FORBIDDEN: Final = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
+_FORBIDDEN_STATUS: Final = 403
+_NOT_FOUND: Final = 404
+_BROKEN: Final = 500
+_CAUSES: Final[Mapping[int, str]] = {
+    0: "it cannot be reached ({message}); look at network, VPN and proxy, and whether the cluster still is",
+    401: "it does not take these credentials (401), also after they were read again; log in again, for example with "
+    "gcloud auth login and gcloud container clusters get-credentials",
+    429: "it has too much to do ({message}); try again later",
+}
 _NO_NAMESPACE: Final = re.compile(r'namespaces "([^"]+)" not found')
 
 
@@ -52,9 +61,9 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def read_refusal(status: int, body: Any, retry_after: str | None = None, otherwise: str = "") -> Refusal:
-    """Read an answer that is no success: a `Status`, or text where the server knows no such API.
+    r"""Read an answer that is no success: a `Status`, or text where the server knows no such API.
 
-    >>> read_refusal(404, b'{"reason": "NotFound", "message": "jobs.batch \\\\"a\\\\" not found"}').reason
+    >>> read_refusal(404, b'{"reason": "NotFound", "message": "jobs.batch \\"a\\" not found"}').reason
     'NotFound'
     """
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
@@ -90,28 +99,24 @@ def explained(refusal: Refusal, *, wish: str, where: str) -> str:
 
 def _cause(refusal: Refusal) -> str:
     message = refusal.message
-    match refusal.status:
-        case 0:
-            return f"it cannot be reached ({message}); look at network, VPN and proxy, and whether the cluster still is"
-        case 401:
-            return (
-                "it does not take these credentials (401), also after they were read again; log in again, for example "
-                "with gcloud auth login and gcloud container clusters get-credentials"
-            )
-        case 403:
-            return _forbidden(message)
-        case 404 if found := _NO_NAMESPACE.search(message):
-            name = found[1]
-            return (
-                f"there is no namespace {name!r}; create it with kubectl create namespace {name}, or name another with "
-                "namespace= or KINETIC_NAMESPACE"
-            )
-        case 429:
-            return f"it has too much to do ({message}); try again later"
-        case 500 if "webhook" in message:
-            return f"an admission webhook of the cluster does not answer ({message}); its administrator must mend it"
-        case _:
-            return f"{message or refusal.reason} ({refusal.status})"
+    missing = _NO_NAMESPACE.search(message)
+    if refusal.status == _FORBIDDEN_STATUS:
+        return _forbidden(message)
+    if refusal.status == _NOT_FOUND and missing is not None:
+        return no_namespace(missing[1])
+    if refusal.status == _BROKEN and "webhook" in message:
+        return f"an admission webhook of the cluster does not answer ({message}); its administrator must mend it"
+    return _CAUSES.get(refusal.status, "{message} ({status})").format(
+        message=message or refusal.reason, status=refusal.status
+    )
+
+
+def no_namespace(name: str) -> str:
+    """Return what to do where a namespace is missing."""
+    return (
+        f"there is no namespace {name!r}; create it with kubectl create namespace {name}, or name another with "
+        "namespace= or KINETIC_NAMESPACE"
+    )
 
 
 def _forbidden(message: str) -> str:

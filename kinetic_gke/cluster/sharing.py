@@ -28,14 +28,15 @@ def shared_namespace(access: Access, name: str, log: Logger) -> Namespace:
         return found
 
 
-def close_cluster(access: Access) -> None:
-    """Close all that is open of a cluster; who asks again opens it anew."""
+def close_clusters() -> None:
+    """Close all that is open; who asks again opens it anew."""
     with _lock:
-        namespaces = [_namespaces.pop(key) for key in list(_namespaces) if key[0] == access]
-        client = _clients.pop(access, None)
+        namespaces, clients = list(_namespaces.values()), list(_clients.values())
+        _namespaces.clear()
+        _clients.clear()
     for namespace in namespaces:
         namespace.close()
-    if client is not None:
+    for client in clients:
         client.close()
 
 

@@ -196,7 +196,6 @@ class Watch:
         elif _version(self._objects.get(name)) == _version(obj):
             return
         else:
-            obj["metadata"].pop("managedFields", None)
             self._objects[name] = obj
         self._changed(obj)
 

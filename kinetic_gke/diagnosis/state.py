@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_gke.diagnosis.ending import failed_state
 from kinetic_gke.diagnosis.look import Json, Look, holds_index, worker_status
@@ -107,4 +106,4 @@ def _finished(look: Look) -> datetime:
 
 def _latest(look: Look) -> Sequence[Json]:
     """Return the pods of the present attempt: those that have not failed."""
-    return [pod for pod in look.pods if (pod.get("status") or {}).get("phase") not in {"Failed"}]
+    return [pod for pod in look.pods if (pod.get("status") or {}).get("phase") != "Failed"]

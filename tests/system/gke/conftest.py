@@ -1,6 +1,7 @@
 """The GKE backend on the test cluster, with the real runner in its pods."""
 
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,18 @@ import pytest
 from kinetic_core.model.job import JobRef, JobSpec, JobState
 from kinetic_core.plugin import DriverContext
 from kinetic_gke.backend import GkeBackend
-from kinetic_gke.cluster.sharing import close_cluster
+from kinetic_gke.cluster.sharing import close_clusters
 from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.kube.fixtures import cluster, healed, kubeconfig, room
 from tests.fakes.kube.waiting import Room
 from tests.fakes.recording_log import RecordingLog
+from tests.fakes.servers.stores import CLOUDS, MissingServerError
 
 __all__ = ["cluster", "healed", "kubeconfig", "room"]
+
+# Nothing here may ask a cloud who it is.
+os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+os.environ.setdefault("NO_GCE_CHECK", "true")
 
 WAIT_S = 60
 
@@ -62,4 +68,28 @@ def gke(room: Room, kubeconfig: Path, tmp_path: Path) -> Iterator[Gke]:
     log = RecordingLog()
     backend = GkeBackend(DriverContext(log=log, environ=environ, home=home))
     yield Gke(backend=backend, room=room, store=tmp_path / "store", log=log)
-    close_cluster(backend._access(backend._options))
+    close_clusters()
+
+
+@attrs.frozen(kw_only=True)
+class Bucket:
+    """A place on a real server of Cloud Storage's API."""
+
+    url: str
+    address: str
+
+
+@pytest.fixture(scope="session")
+def storage_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    pytest.importorskip("gcsfs")
+    try:
+        with CLOUDS["gs"].server(tmp_path_factory.mktemp("gs")) as address:
+            CLOUDS["gs"].make_bucket(address, "kinetic-tests")
+            yield address
+    except MissingServerError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def bucket(storage_server: str) -> Bucket:
+    return Bucket(url=f"gs://kinetic-tests/{uuid.uuid4().hex}", address=storage_server)
