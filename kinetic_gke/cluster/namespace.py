@@ -12,6 +12,7 @@ import attrs
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.watching import Watch
+from kinetic_gke.diagnosis.ending import departed
 from kinetic_gke.diagnosis.look import Look, holding, look_at
 from kinetic_gke.diagnosis.waiting import wants_news
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
@@ -68,6 +69,7 @@ class Namespace:
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._pods: dict[str, set[str]] = {}
         self._news: dict[str, _News] = {}
+        self._departed: dict[str, dict[str, Json]] = {}
         self._expected: dict[str, Callable[[Json | None], bool]] = {}
         self._jobs_watch = Watch(
             client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
@@ -104,7 +106,7 @@ class Namespace:
         found = look_at(job, self._pods_of(name), index)
         if holding(job, "Failed") and not any(_has_failed(pod) for pod in found.pods):
             # The two watches are not in step.
-            return look_at(job, self._read_pods(name), index)
+            return look_at(job, self._with_departed(name, self._read_pods(name)), index)
         return found
 
     def look_now(self, name: str, index: int | None = None) -> Look | None:
@@ -113,7 +115,7 @@ class Namespace:
             f"show the Job {name!r}",
             lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
         )
-        return None if job is None else look_at(job, self._read_pods(name), index)
+        return None if job is None else look_at(job, self._with_departed(name, self._read_pods(name)), index)
 
     def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
         """Take note of a change that is made from here: until the watch shows it, the server is asked.
@@ -229,12 +231,22 @@ class Namespace:
     def _pods_of(self, job: str) -> list[Json]:
         with self._lock:
             names = list(self._pods.get(job, ()))
-        return [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
+        pods = [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
+        return self._with_departed(job, pods)
+
+    def _with_departed(self, job: str, pods: list[Json]) -> list[Json]:
+        """Add the pods that were seen here and are no more: a preempted pod says why only as long as it is there."""
+        there = {pod["metadata"]["name"] for pod in pods}
+        with self._lock:
+            return pods + [pod for name, pod in self._departed.get(job, {}).items() if name not in there]
 
     def _job_changed(self, job: Json) -> None:
         name = str(job["metadata"]["name"])
         if self._jobs_watch.get(name) is None:
-            self._expected.pop(name, None)
+            with self._lock:
+                self._expected.pop(name, None)
+                self._departed.pop(name, None)
+                self._news.pop(name, None)
         self._tell(name)
 
     def _pod_changed(self, pod: Json) -> None:
@@ -246,6 +258,8 @@ class Namespace:
                 self._pods[job].discard(name)
                 if not self._pods[job]:
                     del self._pods[job]
+                if self._jobs_watch.get(job) is not None:
+                    self._departed.setdefault(job, {})[name] = departed(pod)
         self._tell(job)
 
     def _tell(self, job: str) -> None:

@@ -8,6 +8,7 @@ from kinetic_core.model.job import JobState, JobStatus
 from kinetic_gke.diagnosis.look import Json, Look, container_statuses, holding, phase, worker_status
 from kinetic_gke.manifest.pod import WORKER
 
+_DELETED: Final = "PodDeleted"
 _KILLED: Final = 137
 _OF_SIGNALS: Final = 128
 _DISRUPTIONS: Final[Mapping[str, tuple[JobStatus, str]]] = {
@@ -55,7 +56,17 @@ def pod_failure(pod: Json) -> JobState | None:
         return JobState(status=JobStatus.FAILED, reason=f"evicted: {status.get('message', '')}", exit_code=code)
     if disruption is not None:
         return _disrupted(disruption, code)
+    if reason == _DELETED:
+        return JobState(status=JobStatus.FAILED, reason="its pod was deleted from outside", exit_code=code)
     return _exited(pod, ended)
+
+
+def departed(pod: Json) -> Json:
+    """Return a pod that is no more, as it was last: one that had not ended has failed with that."""
+    status = pod.get("status") or {}
+    if phase(pod) in {"Succeeded", "Failed"}:
+        return pod
+    return {**pod, "status": {**status, "phase": "Failed", "reason": status.get("reason") or _DELETED}}
 
 
 def _disrupted(disruption: Json, code: int | None) -> JobState:
