@@ -103,7 +103,7 @@ class GkeBackend:
         """
         namespace, name = self._namespace(ref), job_name(ref.job_id)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        told: set[tuple[str, datetime, str]] = set()
+        told: set[tuple[str, str, object]] = set()
         last: JobEvent | None = None
         with namespace.waiting(name) as waiter:
             while True:
@@ -115,7 +115,7 @@ class GkeBackend:
                     return
                 self._given_up(namespace, look)
                 for event in history(ref.job_id, look, namespace.news_of(look)):
-                    key = (event.kind, event.at, event.reason)
+                    key = (event.kind, event.reason, event.details.get("pod"))
                     if key not in told:
                         told.add(key)
                         last = _after(last, event)

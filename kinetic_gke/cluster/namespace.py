@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.watching import Watch
 from kinetic_gke.diagnosis.ending import departed
-from kinetic_gke.diagnosis.look import Look, holding, look_at
+from kinetic_gke.diagnosis.look import Look, holding, look_at, phase
 from kinetic_gke.diagnosis.waiting import wants_news
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
@@ -103,11 +103,11 @@ class Namespace:
         if job is None or not self._is_up_to_date(name, job):
             # What was made or changed here a moment ago may not have come through the watch.
             return self.look_now(name, index)
-        found = look_at(job, self._pods_of(name), index)
-        if holding(job, "Failed") and not any(_has_failed(pod) for pod in found.pods):
-            # The two watches are not in step.
-            return look_at(job, self._with_departed(name, self._read_pods(name)), index)
-        return found
+        pods = self._pods_of(name)
+        if _is_ahead(job, pods):
+            # The two watches are not in step, and the end of a job is told by its pods.
+            pods = self._with_departed(name, self._read_pods(name))
+        return look_at(job, pods, index)
 
     def look_now(self, name: str, index: int | None = None) -> Look | None:
         """Do the same by asking the server."""
@@ -269,6 +269,10 @@ class Namespace:
             waiter.tell()
 
 
-def _has_failed(pod: Json) -> bool:
-    status = pod.get("status") or {}
-    return status.get("phase") == "Failed" or holding(pod, "DisruptionTarget") is not None
+def _is_ahead(job: Json, pods: Sequence[Json]) -> bool:
+    """Tell whether a Job has ended, and has counted pods whose end is not known yet."""
+    if not (holding(job, "Failed") or holding(job, "Complete")):
+        return False
+    status = job.get("status") or {}
+    ended = sum(phase(pod) in {"Succeeded", "Failed"} for pod in pods)
+    return ended < int(status.get("succeeded") or 0) + int(status.get("failed") or 0)

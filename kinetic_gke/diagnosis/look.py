@@ -44,7 +44,7 @@ def look_at(job: Json, pods: Sequence[Json], index: int | None = None) -> Look:
         index: Of the job in its array.
     """
     own = [pod for pod in pods if index is None or index_of(pod) == index]
-    own.sort(key=lambda pod: (moment(pod["metadata"].get("creationTimestamp")), pod["metadata"]["name"]))
+    own.sort(key=_order)
     return Look(job=job, pods=tuple(own), index=index)
 
 
@@ -99,6 +99,13 @@ def holds_index(ranges: str, index: int) -> bool:
         if int(first) <= index <= int(last or first):
             return True
     return False
+
+
+def _order(pod: Json) -> tuple[object, ...]:
+    """Return what pods are sorted by; of one second, those that were taken away come before those that followed."""
+    metadata = pod["metadata"]
+    followed = holding(pod, "DisruptionTarget") is None
+    return moment(metadata.get("creationTimestamp")), followed, str(metadata["name"])
 
 
 def _is_indexed(job: Json) -> bool:

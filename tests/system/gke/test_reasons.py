@@ -1,7 +1,6 @@
 """Why a job does not run, and why it failed: told while it waits, and the same to whoever asks afterwards."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
