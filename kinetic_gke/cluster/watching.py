@@ -168,10 +168,9 @@ class Watch:
         ) as (reply):
             self._reply = reply
             try:
-                for event in _events(reply):
+                # Who closes the watch has told so before he looks for the stream.
+                for event in _events(reply) if not self._over.is_set() else ():
                     version = self._take(event)
-                    if self._over.is_set():
-                        break
             except OF_THE_CLIENT as error:
                 refusal = refusal_of(error)
                 self._log.debug("watch_cut", what=self._what, error=str(refusal))

@@ -36,6 +36,7 @@ class Gke:
     room: Room
     store: Path
     log: RecordingLog
+    kubeconfig: Path
 
     def job(self, function: Callable[..., Any], *args: Any, **options: Any) -> JobSpec:
         """Make a job by hand; the pods of the test cluster see this machine's files."""
@@ -60,14 +61,18 @@ class Gke:
         return "".join(self.backend.logs(ref))
 
 
+def gke_at(room: Room, kubeconfig: Path, folder: Path, *, namespace: str = "", **environ: str) -> Gke:
+    """Return another client's view of a cluster, with a home of its own; `gke` closes what it opens."""
+    folder.mkdir(exist_ok=True)
+    settings = {"KUBECONFIG": str(kubeconfig), "KINETIC_NAMESPACE": namespace or room.namespace, **environ}
+    log = RecordingLog()
+    backend = GkeBackend(DriverContext(log=log, environ={"PATH": os.environ["PATH"], **settings}, home=folder))
+    return Gke(backend=backend, room=room, store=folder / "store", log=log, kubeconfig=kubeconfig)
+
+
 @pytest.fixture
 def gke(room: Room, kubeconfig: Path, tmp_path: Path) -> Iterator[Gke]:
-    environ = {"PATH": os.environ["PATH"], "KUBECONFIG": str(kubeconfig), "KINETIC_NAMESPACE": room.namespace}
-    home = tmp_path / "home"
-    home.mkdir()
-    log = RecordingLog()
-    backend = GkeBackend(DriverContext(log=log, environ=environ, home=home))
-    yield Gke(backend=backend, room=room, store=tmp_path / "store", log=log)
+    yield gke_at(room, kubeconfig, tmp_path / "client")
     close_clusters()
 
 
