@@ -11,6 +11,8 @@ from kinetic_core.model.request import RunOptions
 
 PREBUILT: Final = "prebuilt"
 BUNDLED: Final = "bundled"
+USER_ID: Final = 65532
+"""The user of our images, who is not root; the number is customary."""
 _DISTRIBUTION: Final = "kinetic-run"
 
 

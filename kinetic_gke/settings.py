@@ -8,13 +8,12 @@ import attrs
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.request import RunOptions
+from kinetic_gke.images import USER_ID
 from kinetic_gke.manifest.site import Site
 
 _NAMESPACE: Final = "default"
 _ZONE: Final = "us-central1-a"
 _CLUSTER: Final = "kinetic-cluster"
-_NOBODY: Final = 65532
-"""The user id of images that are not root's, by custom."""
 _QUANTITY: Final = re.compile(r"\d+(\.\d+)?(m|k|[KMGTPE]i|[MGTPE])?")
 _YES: Final = frozenset(("1", "true", "yes"))
 
@@ -108,7 +107,7 @@ class GkeSettings:
             python=self.python,
             service_account=self.service_account,
             mounts_token=self.mounts_token,
-            run_as_user=_NOBODY if is_ours and self.run_as_user is None else self.run_as_user,
+            run_as_user=USER_ID if is_ours and self.run_as_user is None else self.run_as_user,
             cpu=self.cpu,
             memory=self.memory,
         )

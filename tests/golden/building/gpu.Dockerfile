@@ -1,0 +1,17 @@
+# 334cb2ca11cc570e721e10c8365014f3
+FROM python:3.12 AS build
+RUN python -m venv /opt/kinetic
+COPY requirements.txt /build/
+RUN /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -r /build/requirements.txt
+RUN /opt/kinetic/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \
+ && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs]==0.1.0' 'jax[cuda12]'
+
+FROM python:3.12-slim
+RUN groupadd --gid 65532 kinetic \
+ && useradd --no-log-init --create-home --uid 65532 --gid 65532 kinetic \
+ && (python -m compileall -q -j 0 /usr/local/lib/python3.12 || true)
+COPY --from=build /opt/kinetic /opt/kinetic
+ENV PATH=/opt/kinetic/bin:$PATH
+ENV PATH=$PATH:/usr/local/nvidia/bin LD_LIBRARY_PATH=/usr/local/nvidia/lib64
+USER 65532:65532
+WORKDIR /home/kinetic
