@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,9 +10,12 @@ import attrs
 
 from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
+from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
 from kinetic_gke.accelerators import BACKEND
+from kinetic_gke.building.bundler import Bundler
+from kinetic_gke.building.services import Services
 from kinetic_gke.cluster.access import Access, choose_access
 from kinetic_gke.cluster.ending import end_job
 from kinetic_gke.cluster.logs import JobLog
@@ -23,7 +26,7 @@ from kinetic_gke.diagnosis.look import Look, look_at
 from kinetic_gke.diagnosis.mark import Mark
 from kinetic_gke.diagnosis.state import history, is_over, state_of
 from kinetic_gke.diagnosis.waiting import hopeless
-from kinetic_gke.images import image_of
+from kinetic_gke.images import image_of, is_bundled
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.names import ANNOTATION_JOB_URL, JOB_ID, job_name
 from kinetic_gke.manifest.patch import patched_job
@@ -52,10 +55,13 @@ class GkeBackend:
         self._context = context
         self._log = context.log
         self._settings = GkeSettings.from_environ(context.environ)
+        services = Services.from_environ(context.environ)
+        self._bundler = Bundler(settings=self._settings, services=services, log=context.log)
 
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
-        image_of(request.options)
+        if is_bundled(request.options):
+            self._bundler.check(request.options)
         return ()
 
     def default_storage(self, options: RunOptions) -> str:
@@ -66,6 +72,10 @@ class GkeBackend:
         """
         return self._settings.bucket(options)
 
+    def begin_image(self, options: RunOptions, package: Package) -> Callable[[], str]:
+        """Begin to make the image of a package's jobs, unless they name one."""
+        return self._bundler.begin(options, package) if is_bundled(options) else str
+
     def submit(self, spec: JobSpec) -> JobRef:
         """Start the job, or find it where it was submitted before.
 
@@ -73,7 +83,7 @@ class GkeBackend:
             ConfigError: The job cannot be expressed as a Kubernetes Job.
             SubmissionError: The cluster refuses.
         """
-        spec, site = self._complete(spec), self._site(spec.options)
+        spec, site = self._complete(spec), self._site(spec.options, spec.image)
         access = self._access(spec.options)
         made = job_manifest(spec, site)
         patches = self._context.collect("kinetic_gke_patch_pod", pod=made["spec"]["template"], job=spec)
@@ -188,8 +198,8 @@ class GkeBackend:
         }
         return attrs.evolve(spec, secrets={**stores, **spec.secrets}) if stores else spec
 
-    def _site(self, options: RunOptions) -> Site:
-        image = image_of(options)
+    def _site(self, options: RunOptions, built: str = "") -> Site:
+        image = image_of(options, built)
         return self._settings.site(
             options, image=image.uri, is_ours=image.is_ours, installs_requirements=image.installs_requirements
         )

@@ -21,6 +21,7 @@ def kinetic_backend_drivers() -> Sequence[BackendDriver]:
         Capability.MULTI_HOST,
         Capability.FOLLOW_LOGS,
         Capability.SECRETS,
+        Capability.IMAGES,
         Capability.CONTEXT_LAYERS,
     )
     return (

@@ -60,6 +60,8 @@ class BatchRecord:
     """With nothing left to choose, and without volumes, whose references stand below."""
     context: StagedArtifact
     requirements: StagedArtifact | None = None
+    image: str = ""
+    """URI of the image that was made for the jobs, if one was."""
     volumes: tuple[Mapping[str, Any], ...] = ()
     suffix: str = ".pkl"
     """Of payloads and results."""
@@ -81,6 +83,7 @@ class BatchRecord:
             ResultUnavailableError: A key is missing; the message names it.
         """
         known = {field.name for field in attrs.fields(cls)}
+        raw = {"image": "", **raw}
         missing = sorted(known - raw.keys())
         if missing:
             raise ResultUnavailableError(f"this is no record of a batch: it lacks {', '.join(missing)}")
@@ -150,6 +153,7 @@ class BatchRecord:
             context=self.context,
             payload=StagedArtifact(url=payload, sha256=state.sha256, size_bytes=state.size_bytes),
             requirements=self.requirements,
+            image=self.image,
             result_url=storage.url_of(f"{job.folder}/{self.result_file}"),
             job_url=storage.url_of(job.folder),
             output_dir=self.output_dir(state.index),

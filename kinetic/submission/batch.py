@@ -21,6 +21,7 @@ from kinetic.jobs.manifest import Manifest
 from kinetic.log import get_logger
 from kinetic.scratch import scratch
 from kinetic.submission.feeding import Feeder, size_of
+from kinetic.submission.image import begin_image
 from kinetic.submission.inputpayload import CARRIES_OBJECTS, PayloadWriter, Shared
 from kinetic.submission.inputs import bind_input, check_mode
 from kinetic.submission.inspection import report_findings
@@ -153,6 +154,7 @@ def _begin(
             )
             package = prepared.package
             report_findings([one for one in package.findings if one not in package.root.findings])
+        image = begin_image(target.driver, target.backend, request.options, package)
         with step("stage data"):
             staging.put_data(prepared.data)
         with step("stage artifacts"):
@@ -171,6 +173,8 @@ def _begin(
                 volumes=tuple(reference.to_dict() for reference in prepared.volumes),
                 suffix=PurePosixPath(package.payload.path).suffix,
             )
+        with step("make image"):
+            record = attrs.evolve(record, image=image())
     with step("save handle"):
         Manifest(storage=store, record=record).begin()
     return PayloadWriter(

@@ -19,6 +19,7 @@ from kinetic.jobs.starting import submit_or_find
 from kinetic.log import apply_environment, get_logger
 from kinetic.scratch import scratch
 from kinetic.submission.contexts import clean_contexts, share_context
+from kinetic.submission.image import begin_image
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.preflight import ensure_usable
 from kinetic.submission.prepare import Prepared, prepare, read_secrets
@@ -252,11 +253,14 @@ def _launch(
     request, store = target.request, target.store
     staging = Staging(store, job_folder(request.job_id, request.name, request.surroundings, shared=shared))
     try:
+        image = begin_image(target.driver, target.backend, request.options, prepared.package)
         with step("stage data"):
             staging.put_data(prepared.data)
         with step("stage artifacts"):
             context = _shared_context(target, prepared, staging, directory)
             spec = _spec(request, prepared, staging, context)
+        with step("make image"):
+            spec = attrs.evolve(spec, image=image())
         record = _record(request, spec, staging.folder, context)
         with step("save handle"):
             record_job(store, record)

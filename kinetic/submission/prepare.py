@@ -151,6 +151,7 @@ class _Preparation:
             payload=payload.artifact,
             requirements=self._requirements(dependencies),
             dependency_file=dependencies.path,
+            dependencies=dependencies.requirements,
             manifest=archived.manifest,
             references=references.made,
             modules_by_value=payload.modules_by_value,

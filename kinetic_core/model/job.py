@@ -68,6 +68,8 @@ class JobSpec:
     context: StagedArtifact
     payload: StagedArtifact
     requirements: StagedArtifact | None = None
+    image: str = ""
+    """URI of the image that the backend made for the job, where it has `Capability.IMAGES`; else empty."""
     result_url: str
     """Where host 0 writes the result; other hosts write beside it."""
     job_url: str

@@ -96,6 +96,9 @@ class Package:
     requirements: Artifact | None = None
     dependency_file: Path | None = None
     """The `requirements.txt` or `pyproject.toml` that applies, also where nothing was normalised from it."""
+    dependencies: str | None = attrs.field(default=None, repr=False)
+    """What it lists, normalised, one requirement or option a line; also where no artifact holds it. It may name an
+    index, and with it a password."""
     manifest: Manifest
     findings: tuple[Finding, ...] = ()
     references: tuple[Reference, ...] = ()

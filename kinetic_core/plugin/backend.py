@@ -8,6 +8,7 @@ import attrs
 
 from kinetic_core.findings import Finding
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
+from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin.context import DriverContext
 from kinetic_core.plugin.fields import are_texts, is_text, texts
@@ -24,6 +25,8 @@ class Capability(StrEnum):
     DEBUG = "debug"
     FOLLOW_LOGS = "follow_logs"
     SECRETS = "secrets"
+    IMAGES = "images"
+    """It is an `ImageBackend`."""
     CONTEXT_LAYERS = "context_layers"
     """The pod runs this release's runner, and gets each of `spec.context.layers` as `--context-layer`. A job of any
     other backend has its whole context archive in its own folder."""
@@ -97,6 +100,24 @@ class MultiHostBackend(Backend, Protocol):
 
         Raises:
             ConfigError: The job has no such host.
+        """
+
+
+class ImageBackend(Backend, Protocol):
+    """A backend with the capability `images`: it may make the image that a job runs in."""
+
+    def begin_image(self, options: RunOptions, package: Package) -> Callable[[], str]:
+        """Begin to make the image of a package's jobs, in the background: the package is uploaded meanwhile.
+
+        Called when all is checked and nothing is uploaded yet.
+
+        Args:
+            options: The jobs'.
+            package: What they run; its `dependencies` say what the image must have.
+
+        Returns:
+            A function that waits for the image and returns its URI, which becomes `JobSpec.image`, or raises what
+            kept it from being made. Empty text where the jobs need none made.
         """
 
 
