@@ -129,8 +129,8 @@ def test_what_may_pass_is_tried_again(
             BUILDS,
             {"status": 403, "message": "Cloud Build API has not been used", "reason": "SERVICE_DISABLED"},
             (
-                "Cloud Build did not start a build in the project 'acme': it is not enabled there; enable it with: gcloud "
-                "services enable cloudbuild.googleapis.com --project acme"
+                "Cloud Build did not start a build in the project 'acme': it is not enabled there; enable it with: "
+                "gcloud services enable cloudbuild.googleapis.com --project acme"
             ),
         ),
         (
@@ -161,8 +161,8 @@ def test_what_may_pass_is_tried_again(
             TAGS,
             {"status": 503, "message": "backend error"},
             (
-                "Artifact Registry did not show an image in the project 'acme': it fails (backend error, 503); try again "
-                "later"
+                "Artifact Registry did not show an image in the project 'acme': it fails (backend error, 503); try "
+                "again later"
             ),
         ),
         (
@@ -174,8 +174,8 @@ def test_what_may_pass_is_tried_again(
             BUILDS,
             {"status": 403, "body": b"<html>\nForbidden</html>"},
             (
-                "Cloud Build did not start a build in the project 'acme': it is forbidden (<html> Forbidden</html>); ask "
-                "for the role roles/cloudbuild.builds.editor"
+                "Cloud Build did not start a build in the project 'acme': it is forbidden (<html> Forbidden</html>); "
+                "ask for the role roles/cloudbuild.builds.editor"
             ),
         ),
     ],
