@@ -13,7 +13,7 @@ from kinetic_core.model.request import RunOptions
 from kinetic_core.plugin import Logger
 from kinetic_gke.accelerators import hardware
 from kinetic_gke.building.builds import Builds
-from kinetic_gke.building.google import google
+from kinetic_gke.building.google import find_credentials, open_google
 from kinetic_gke.building.ongoing import begin
 from kinetic_gke.building.recipe import Recipe
 from kinetic_gke.building.registry import Registry
@@ -32,18 +32,19 @@ class Bundler:
     log: Logger = attrs.field(repr=False)
 
     def check(self, options: RunOptions) -> None:
-        """See whether an image can be made for a job; nobody is asked yet.
+        """See whether an image can be made for a job; no service is asked yet.
 
         Raises:
-            ConfigError: No project is named, or the accelerator's machines are no x86.
+            ConfigError: No project is named, the accelerator's machines are no x86, or there are no credentials.
         """
         self._shelf(options)
+        find_credentials()
 
     def begin(self, options: RunOptions, package: Package) -> Callable[[], str]:
         """Begin to make the image of a package's jobs, and return what waits for it and returns its URI.
 
         Raises:
-            ConfigError: As `check`.
+            ConfigError: No project is named, or the accelerator's machines are no x86.
         """
         shelf = self._shelf(options)
         recipe = Recipe(
@@ -56,13 +57,13 @@ class Bundler:
 
     def _made(self, shelf: Shelf, recipe: Recipe) -> str:
         uri = shelf.uri(recipe.tag)
-        with google(shelf.project, self.log) as way:
-            registry = Registry(google=way, service=self.services.registry, shelf=shelf)
+        with open_google(shelf.project, self.log) as google:
+            registry = Registry(google=google, service=self.services.registry, shelf=shelf)
             if registry.has(recipe.tag):
                 self.log.info("image_found", image=uri)
             else:
                 registry.make_ready()
-                Builds(google=way, services=self.services).make(uri, recipe)
+                Builds(google=google, services=self.services).make(uri, recipe)
         return uri
 
     def _shelf(self, options: RunOptions) -> Shelf:

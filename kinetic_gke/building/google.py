@@ -139,16 +139,14 @@ class Google:
         self.log.info("google_request_repeated", wish=wish.what, attempt=state.attempt_number, error=error)
 
 
-@contextmanager
-def google(project: str, log: Logger) -> Iterator[Google]:
-    """Open a way to Google's services, with the Application Default Credentials.
+def find_credentials() -> Any:
+    """Return the Application Default Credentials; whether they are good for anything shows when they are used.
 
     Raises:
         ConfigError: There are none.
     """
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
-    from google.auth.transport.requests import AuthorizedSession
 
     try:
         credentials, _ = google.auth.default(scopes=list(_SCOPES))
@@ -157,7 +155,23 @@ def google(project: str, log: Logger) -> Iterator[Google]:
             "an image has to be built, and there are no Google credentials for that: log in with gcloud auth "
             "application-default login, or name an image with container_image="
         ) from error
-    session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]  # google-auth types it in part
+    return credentials
+
+
+@contextmanager
+def open_google(project: str, log: Logger) -> Iterator[Google]:
+    """Open a way to Google's services.
+
+    Args:
+        project: In whose name.
+        log: Told of each request that is repeated.
+
+    Raises:
+        ConfigError: There are no credentials.
+    """
+    from google.auth.transport.requests import AuthorizedSession
+
+    session: Any = AuthorizedSession(find_credentials())  # type: ignore[no-untyped-call]  # google-auth types it in part
     with session:
         yield Google(project=project, session=session, log=log)
 

@@ -1,6 +1,7 @@
 """Images of jobs: from the decorator through the services that build them to the pod that runs in one."""
 
 import json
+import signal
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +136,29 @@ def test_without_a_project_the_first_check_says_so(
     assert "no project is named to build it in: set project= or KINETIC_PROJECT" in ended.err
     assert "at the step 'preflight'" in ended.err
     assert list((tmp_path / "store").rglob("*")) == []
+
+
+def test_without_credentials_the_first_check_says_so(
+    project: Project, environ: dict[str, str], google: Google, tmp_path: Path
+) -> None:
+    del environ["GOOGLE_APPLICATION_CREDENTIALS"]
+    ended = project.run("import train; train.double(4)", environ=environ, fails=True)
+    assert "there are no Google credentials for that: log in with gcloud auth" in ended.err
+    assert "at the step 'preflight'" in ended.err
+    assert list((tmp_path / "store").rglob("*")) == []
+
+
+def test_whoever_does_not_want_to_wait_for_a_build_takes_the_upload_back(
+    project: Project, environ: dict[str, str], google: Google, room: Room, tmp_path: Path
+) -> None:
+    google.builds.may_run.clear()
+    process = project.start("import train; train.double(4)", environ=environ)
+    until_asked(google, "GET /v1/projects/acme/builds/", times=2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+    assert list((tmp_path / "store").rglob("payload.pkl")) == []
+    assert images(room) == []
 
 
 def test_all_jobs_of_a_batch_run_in_one_image_also_those_that_another_process_submits(
