@@ -225,6 +225,15 @@ def test_an_absence_is_never_asked_about_again(bench: Bench, verb: Verb, tmp_pat
     assert bench.pauses == []
 
 
+def test_a_claim_whose_answer_was_lost_on_a_used_connection_is_ours(bench: Bench) -> None:
+    # Where a connection was used before, the client below sends once more by itself, and meets its own object.
+    assert not bench.store.exists("job/new")
+    bench.proxy.break_(Rule(fault="lost_reply", method=WRITES, times=1))
+    assert bench.store.put_if_absent(DATA, "job/new") is True
+    bench.proxy.break_()
+    assert bench.store.put_if_absent(DATA, "job/new") is False
+
+
 def test_an_absent_object_is_asked_for_once(bench: Bench) -> None:
     bench.proxy.break_()
     with pytest.raises(ObjectNotFoundError):
