@@ -101,7 +101,7 @@ def test_what_failed_is_told_by_its_exception_alone(store: FileStorage, path: Pa
 def test_a_store_that_tells_nothing_is_counted_by_whole_files(path: Path, lines: list[str]) -> None:
     plain = MemoryStorage()
     for direction in ("upload", "download"):
-        with transfer(direction, "it", plain, size_bytes=None, clock=ticks(0.0, 2.0)) as moving:  # type: ignore[arg-type]
+        with transfer(direction, "it", plain, size_bytes=None, clock=ticks(0.0, 2.0)) as moving:
             if direction == "upload":
                 moving.put_file(path, "a")
             else:
