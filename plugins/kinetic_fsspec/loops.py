@@ -1,16 +1,24 @@
-"""Waiting for what runs on fsspec's own event loop."""
+"""The event loop that the stores' clients run on, and waiting for what runs there."""
 
 import asyncio
+import functools
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
 from fsspec.asyn import sync
+
+from kinetic_core.wire.loopthread import LoopThread
 
 T = TypeVar("T")
 
 STALLED_S: Final = 30
 """How long a peer may say nothing; then the request failed, and may be tried again."""
 CONNECTING_S: Final = 10
+
+
+def own_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of this process's stores: not fsspec's, which no fork of the process survives."""
+    return _loop_thread().loop
 
 
 def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
@@ -21,3 +29,8 @@ def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
 
     result: T = sync(loop, waited)
     return result
+
+
+@functools.cache
+def _loop_thread() -> LoopThread:
+    return LoopThread("kinetic-stores")
