@@ -56,6 +56,9 @@ def test_there_is_no_thread_at_the_moment_of_a_fork_and_there_is_one_again() -> 
 def test_a_look_up_of_a_host_leaves_no_thread() -> None:
     thread = LoopThread("of-that-test")
     told(thread, thread.loop.getaddrinfo("localhost", 80))
+    for other in threading.enumerate():
+        if other.name == "kinetic-look-up":
+            other.join(10)
     assert forked(lambda: True) == 0
     assert "kinetic-look-up" not in seen[-1]
 
@@ -150,8 +153,11 @@ def test_forgetting_closes_the_loop_but_not_under_its_own_feet() -> None:
         return asyncio.get_running_loop().is_closed()
 
     former = running.loop
+    (its_thread,) = (other for other in threading.enumerate() if other.name == "running")
     assert told(running, fork()) is False
     former.call_soon_threadsafe(former.stop)
+    its_thread.join(10)
+    former.close()
 
 
 def test_another_process_closes_a_loop_that_watches_nothing() -> None:
