@@ -121,7 +121,13 @@ class LocalBackend:
         for spec in fresh:
             self._make_folders(spec, self._places.arrays)
         if fresh:
-            enqueue(fresh, environ=self._environ, places=self._places, most=most)
+            enqueue(
+                fresh,
+                environ=self._environ,
+                storage_options=self._storage_options,
+                places=self._places,
+                most=most,
+            )
         return [self._places.reference(spec) for spec in specs]
 
     def status(self, ref: JobRef) -> JobState:
