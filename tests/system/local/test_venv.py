@@ -209,7 +209,7 @@ def test_cancelling_ends_the_installer_and_leaves_nothing_half_made(machine: Mac
 
 def test_making_it_counts_as_the_jobs_time(machine: Machine) -> None:
     waiting_sdist(machine)
-    ended = run(machine.open(grace_s=0.2), job(machine, look, "slow", requirements="slow\n", timeout=1))
+    ended = run(machine.open_hasty(0.2), job(machine, look, "slow", requirements="slow\n", timeout=1))
     assert (ended.state.status, ended.state.reason) == (JobStatus.FAILED, "timed out after 1 s")
 
 
