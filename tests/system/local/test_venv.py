@@ -269,6 +269,18 @@ def test_an_environment_in_use_is_not_removed(machine: Machine) -> None:
     assert list(machine.environments.iterdir()) == []
 
 
+def test_every_job_of_an_array_and_every_host_runs_in_it(machine: Machine) -> None:
+    write_wheel(machine.wheels, "listed")
+    backend = machine.open()
+    specs = [job(machine, look, "listed", requirements="listed\n", hosts=2) for _ in range(3)]
+    refs = backend.submit_many(specs, max_concurrent=2)
+    for ref, spec in zip(refs, specs, strict=True):
+        list(backend.events(ref, timeout_s=90))
+        assert backend.status(ref).status is JobStatus.SUCCEEDED
+        assert str(machine.environments) in result_of(spec)["result"]["listed"]
+    assert len(kept_venvs(machine.environments)) == 1
+
+
 def test_a_project_runs_in_its_own_environment_from_the_decorator_on(machine: Machine) -> None:
     write_wheel(machine.wheels, "listed", text="VALUE = 7\n")
     project = machine.base / "project"
