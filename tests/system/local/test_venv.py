@@ -25,7 +25,7 @@ MADE = ["job_submitted", "environment_requested", "job_started", "job_ended"]
 def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Install with uv, and as where there is no uv."""
     if request.param == "pip":
-        monkeypatch.setattr("kinetic_local.venue.find_uv", lambda environ: None)
+        monkeypatch.setattr("kinetic_local.interpreters.find_uv", lambda environ: None)
     return str(request.param)
 
 
@@ -131,6 +131,17 @@ def test_an_environment_is_made_once_for_all_jobs_with_the_same_file(machine: Ma
     other = job(machine, look, "listed", requirements="listed>=1\n")
     assert run(machine.open(), other).kinds == MADE
     assert len(kept_venvs(machine.environments)) == 2
+
+
+def test_what_a_user_tells_installers_of_other_places_does_not_count(machine: Machine, installer: str) -> None:
+    write_wheel(machine.wheels, "listed")
+    elsewhere = str(machine.base / "elsewhere")
+    told = dict.fromkeys(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"), elsewhere) | {"PIP_USER": "1"}
+    backend = machine.open(UV_SYSTEM_PYTHON="1", UV_PROJECT_ENVIRONMENT=elsewhere, VIRTUAL_ENV=elsewhere, **told)
+    spec = job(machine, look, "listed", requirements="listed\n")
+    assert run(backend, spec).state.status is JobStatus.SUCCEEDED
+    assert str(machine.environments) in result_of(spec)["result"]["listed"]
+    assert not Path(elsewhere).exists()
 
 
 def test_no_dependency_file_is_an_empty_environment(machine: Machine) -> None:
@@ -297,3 +308,24 @@ def test_a_project_runs_in_its_own_environment_from_the_decorator_on(machine: Ma
         [sys.executable, "main.py"], cwd=project, env=machine.environ(), capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout.strip().splitlines()[-1:]) == (0, ["7"]), ended.stderr
+
+
+def test_a_local_path_in_the_dependency_file_is_an_error_as_for_a_pod(machine: Machine) -> None:
+    project = machine.base / "project"
+    (project / "lib").mkdir(parents=True)
+    (project / "requirements.txt").write_text("./lib\n")
+    (project / "main.py").write_text(
+        "import kinetic\n"
+        "@kinetic.run(accelerator='cpu', backend='local')\n"
+        "def f():\n    return 7\n"
+        "if __name__ == '__main__':\n    print(f())\n"
+    )
+
+    def main(**environ: str) -> "subprocess.CompletedProcess[str]":
+        command, env = [sys.executable, "main.py"], machine.environ(**environ)
+        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+
+    assert main().stdout.splitlines()[-1:] == ["7"]
+    refused = main(KINETIC_ISOLATION="venv")
+    assert refused.returncode == 1
+    assert "requirements.txt:1: './lib' points at a local path" in refused.stderr
