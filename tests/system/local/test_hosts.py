@@ -168,9 +168,7 @@ def test_a_killed_supervisor_takes_every_host_along(machine: Machine, folder: Pa
     assert len(runners) == 3
     wait_until(lambda: not any(map(is_running, runners)))
     assert list(backend.events(ref, timeout_s=WAIT_S))[-1].status is JobStatus.FAILED
-    for pid in pids(folder):
-        if is_running(pid):
-            os.kill(pid, signal.SIGKILL)  # it left its group; only the supervisor would have known
+    wait_until(lambda: not any(map(is_running, pids(folder))))
 
 
 def test_another_attempt_is_one_of_all_hosts_and_forgets_what_the_first_recorded(
