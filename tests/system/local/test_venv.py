@@ -218,6 +218,37 @@ def test_cancelling_ends_the_installer_and_leaves_nothing_half_made(machine: Mac
     assert [path for path in machine.environments.iterdir() if path.is_dir()] == []
 
 
+def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(machine: Machine) -> None:
+    waiting_sdist(machine)
+    backend = machine.open(KINETIC_LOCAL_JOBS="2")
+    specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
+    first = backend.submit(specs[0])
+    wait_until(lambda: builders(machine) != [])
+    second = backend.submit(specs[1])
+    wait_until(lambda: backend.status(second).reason == "making its environment")
+    backend.cancel(second)
+    assert backend.status(second).status is JobStatus.CANCELLED
+    (machine.base / "may").touch()
+    list(backend.events(first, timeout_s=90))
+    assert backend.status(first).status is JobStatus.SUCCEEDED
+    assert len(builders(machine)) == 1
+
+
+def test_what_a_killed_maker_left_is_taken_over_by_a_job_that_waits_for_it(machine: Machine) -> None:
+    waiting_sdist(machine)
+    backend = machine.open(KINETIC_LOCAL_JOBS="2")
+    specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
+    first = backend.submit(specs[0])
+    wait_until(lambda: builders(machine) != [])
+    second = backend.submit(specs[1])
+    wait_until(lambda: backend.status(second).reason == "making its environment")
+    backend.cancel(first)
+    wait_until(lambda: len(builders(machine)) == 2)
+    (machine.base / "may").touch()
+    list(backend.events(second, timeout_s=90))
+    assert backend.status(second).status is JobStatus.SUCCEEDED
+
+
 def test_making_it_counts_as_the_jobs_time(machine: Machine) -> None:
     waiting_sdist(machine)
     ended = run(machine.open_hasty(0.2), job(machine, look, "slow", requirements="slow\n", timeout=1))
@@ -308,6 +339,30 @@ def test_a_project_runs_in_its_own_environment_from_the_decorator_on(machine: Ma
         [sys.executable, "main.py"], cwd=project, env=machine.environ(), capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout.strip().splitlines()[-1:]) == (0, ["7"]), ended.stderr
+
+
+def test_a_client_that_leaves_while_the_environment_is_made_finds_the_value_later(machine: Machine) -> None:
+    waiting_sdist(machine)
+    project = machine.base / "project"
+    project.mkdir()
+    (project / "requirements.txt").write_text("slow\n")
+    (project / "main.py").write_text(
+        "import kinetic\n"
+        "@kinetic.run(accelerator='cpu', backend='local', isolation='venv')\n"
+        "def f():\n    import slow\n    return slow.__name__\n"
+        "if __name__ == '__main__':\n    print(f.run_async().job_id)\n"
+    )
+
+    def python(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, cwd=project, env=machine.environ(), check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    job_id = python("main.py")
+    wait_until(lambda: builders(machine) != [])
+    (machine.base / "may").touch()
+    assert python("-c", f"import kinetic; print(kinetic.attach({job_id!r}).result())") == "slow"
 
 
 def test_a_local_path_in_the_dependency_file_is_an_error_as_for_a_pod(machine: Machine) -> None:
