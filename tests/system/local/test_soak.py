@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -71,11 +72,15 @@ def soak(backend: Backend, make: Callable[[int], JobSpec], *, cancelled: Callabl
             return
         ref = backend.submit(make(number))
         if cancelled(number):
-            wait_until(lambda ref=ref: backend.status(ref).status is not JobStatus.PENDING)  # type: ignore[misc]
+            wait_until(partial(_has_begun, backend, ref))
             backend.cancel(ref)
         list(backend.events(ref, timeout_s=WAIT_S))
         "".join(backend.logs(ref))
         yield ref
+
+
+def _has_begun(backend: Backend, ref: JobRef) -> bool:
+    return backend.status(ref).status is not JobStatus.PENDING
 
 
 def pids_of(ref: JobRef) -> list[int]:
