@@ -76,6 +76,11 @@ def apply_environment(level: str | None) -> None:
     _install(number, asked="environment")
 
 
+def wants_warnings_only() -> bool:
+    """Tell whether a level was chosen, for this library, at which no stage is told of."""
+    return logging.getLogger(ROOT).level > logging.INFO
+
+
 def report(findings: "Iterable[Finding]", logger: "Logger") -> None:
     """Log each finding once: information as info, warnings as warnings.
 

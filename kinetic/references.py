@@ -10,6 +10,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.hashes import HashCache
+from kinetic.transfers import Transfer, transfer
 from kinetic_core.errors import ObjectNotFoundError, PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.listing import NAME, STATUS
@@ -20,6 +21,15 @@ from kinetic_core.references.hashing import Hashed, still_holds
 _CACHE: Final = "cache"
 _UNSTAGED: Final = "cache:"
 _AT_ONCE: Final = 8
+
+
+def marker_key(sha256: str) -> str:
+    """Return the key of the object without which content counts as absent.
+
+    >>> marker_key("0a1b")
+    'cache/0a1b.complete'
+    """
+    return f"{_CACHE}/{sha256}.complete"
 
 
 @attrs.frozen(kw_only=True)
@@ -42,7 +52,7 @@ class _Content:
     @property
     def marker(self) -> str:
         """Key of the object that says that all files are there; it is written last and removed first."""
-        return f"{self.folder}.complete"
+        return marker_key(self.hashed.digest.sha256)
 
     def files(self) -> dict[str, Path]:
         """Return the local files by their keys."""
@@ -85,9 +95,9 @@ class DataHandler:
             return _reference(value, value.path)
         content = self._content(value)
         if store_url is None:
-            return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content.empty_dirs())
+            return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content)
         name = "" if content.hashed.is_dir else content.path.name
-        return _reference(value, f"{store_url}/{content.folder}/{name}", content.empty_dirs())
+        return _reference(value, f"{store_url}/{content.folder}/{name}", content)
 
     def findings(self, value: Data) -> tuple[Finding, ...]:
         """Warn about data so large that uploading it takes long."""
@@ -117,7 +127,7 @@ class DataHandler:
             )
         storage.put_bytes(content.inventory, content.marker)
         digest = content.hashed.digest
-        self._log.info("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
+        self._log.debug("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
         return True
 
     def unstage(self, value: Data, storage: Storage) -> None:
@@ -134,13 +144,14 @@ class DataHandler:
         return _Content(path=Path(value.path), hashed=self._hashed(value))
 
 
-def _reference(value: Data, uri: str, empty_dirs: tuple[str, ...] = ()) -> Reference:
+def _reference(value: Data, uri: str, content: _Content | None = None) -> Reference:
     return Reference(
         uri=uri,
         is_dir=value.is_dir,
         fuse=value.fuse,
         hf_trust_remote_code=value.hf_trust_remote_code,
-        empty_dirs=empty_dirs,
+        empty_dirs=() if content is None else content.empty_dirs(),
+        content_sha256="" if content is None else content.hashed.digest.sha256,
     )
 
 
@@ -167,19 +178,20 @@ def _upload(storage: Storage, content: _Content) -> None:
     for found in tuple(storage.list(content.folder)):
         if found.key not in files:
             storage.delete_prefix(found.key)
-    _put_files(storage, files)
+    with transfer("upload", content.path.name, storage, size_bytes=content.hashed.digest.size_bytes) as moving:
+        _put_files(moving, files)
 
 
-def _put_files(storage: Storage, files: Mapping[str, Path]) -> None:
+def _put_files(moving: Transfer, files: Mapping[str, Path]) -> None:
     """Put files, some at once: one after the other, small ones would wait for the network most of the time."""
     if len(files) == 1:
         ((key, path),) = files.items()
-        storage.put_file(path, key)
+        moving.put_file(path, key)
         return
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
-        puts = [pool.submit(storage.put_file, path, key) for key, path in files.items()]
+        puts = [pool.submit(moving.put_file, path, key) for key, path in files.items()]
         try:
             for put in wait(puts, return_when=FIRST_EXCEPTION).done:
                 put.result()

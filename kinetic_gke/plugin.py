@@ -1,11 +1,43 @@
-"""The plugin of the GKE backend. Importing this module loads no Kubernetes client and no table.
-
-It offers no backend yet: what is here lists accelerators and makes manifests.
-"""
+"""The plugin of the GKE backend. Importing this module loads no Kubernetes client and no table."""
 
 from collections.abc import Sequence
 
-from kinetic_core.plugin import AcceleratorInfo, HookspecRegistrar, hookimpl
+from kinetic_core.plugin import (
+    AcceleratorInfo,
+    Backend,
+    BackendDriver,
+    Capability,
+    DriverContext,
+    HookspecRegistrar,
+    hookimpl,
+)
+
+
+@hookimpl
+def kinetic_backend_drivers() -> Sequence[BackendDriver]:
+    """Offer the backend `gke`."""
+    capabilities = (
+        Capability.MOUNT,
+        Capability.MULTI_HOST,
+        Capability.FOLLOW_LOGS,
+        Capability.SECRETS,
+        Capability.CONTEXT_LAYERS,
+    )
+    return (
+        BackendDriver(
+            name="gke",
+            open=_open,
+            capabilities=capabilities,
+            requires=("kubernetes",),
+            install_hint="pip install 'kinetic-run[gke]'",
+        ),
+    )
+
+
+def _open(context: DriverContext) -> Backend:
+    from kinetic_gke.backend import GkeBackend
+
+    return GkeBackend(context)
 
 
 @hookimpl

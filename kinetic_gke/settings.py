@@ -11,6 +11,8 @@ from kinetic_core.model.request import RunOptions
 from kinetic_gke.manifest.site import Site
 
 _NAMESPACE: Final = "default"
+_ZONE: Final = "us-central1-a"
+_CLUSTER: Final = "kinetic-cluster"
 _NOBODY: Final = 65532
 """The user id of images that are not root's, by custom."""
 _QUANTITY: Final = re.compile(r"\d+(\.\d+)?(m|k|[KMGTPE]i|[MGTPE])?")
@@ -33,6 +35,13 @@ class GkeSettings:
     mounts_token: bool = False
     run_as_user: int | None = None
     ttl_s: int | None = None
+    context: str = ""
+    """Of a kubeconfig."""
+    namespace: str = _NAMESPACE
+    """Where jobs are looked for that say nothing of it themselves."""
+    project: str = ""
+    zone: str = _ZONE
+    cluster: str = _CLUSTER
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "GkeSettings":
@@ -50,7 +59,29 @@ class GkeSettings:
             mounts_token=_text(environ, "MOUNT_TOKEN").lower() in _YES,
             run_as_user=_number(environ, "RUN_AS_USER"),
             ttl_s=_number(environ, "TTL"),
+            context=_text(environ, "CONTEXT"),
+            namespace=_of_all(environ, "NAMESPACE") or _NAMESPACE,
+            project=_of_all(environ, "PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT", "").strip(),
+            zone=_of_all(environ, "ZONE") or _ZONE,
+            cluster=_of_all(environ, "CLUSTER") or _CLUSTER,
         )
+
+    def target(self) -> RunOptions:
+        """Return options that say no more than which cluster is meant."""
+        return RunOptions(project=self.project or None, zone=self.zone, cluster=self.cluster, namespace=self.namespace)
+
+    def bucket(self, options: RunOptions) -> str:
+        """Return the URL of the store that belongs to a cluster.
+
+        Raises:
+            ConfigError: There is none without a project.
+        """
+        if not options.project:
+            raise ConfigError(
+                "no store is named, and without a project there is no bucket of its cluster: set KINETIC_STORAGE to a "
+                "URL that the pods can reach, such as gs://bucket/jobs, or KINETIC_PROJECT"
+            )
+        return f"gs://{options.project}-kn-{options.cluster or _CLUSTER}-jobs"
 
     def site(self, options: RunOptions, *, image: str, is_ours: bool, installs_requirements: bool = False) -> Site:
         """Return the surroundings of a job.
@@ -86,6 +117,11 @@ class GkeSettings:
 
 def _text(environ: Mapping[str, str], name: str) -> str:
     return environ.get(f"KINETIC_GKE_{name}", "").strip()
+
+
+def _of_all(environ: Mapping[str, str], name: str) -> str:
+    """Return a variable that the client reads too."""
+    return environ.get(f"KINETIC_{name}", "").strip()
 
 
 def _quantity(environ: Mapping[str, str], name: str) -> str:

@@ -14,6 +14,8 @@ _EXTRAS: Final = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "abfs": "a
 _CONNECTING_S: Final = 10
 _STALLED_S: Final = 30
 _SMALL_BYTES: Final = 16 << 20
+_SLOWEST: Final = 32 << 10
+"""Bytes a second that a store must take: drivers wait for ever for one that takes no more."""
 
 
 def open_url(uri: str) -> tuple[Any, str]:
@@ -37,11 +39,14 @@ def upload(system: Any, source: Path, path: str) -> None:
     """Store a file under a path, and compare what the store then says of it.
 
     Raises:
-        OSError: As the driver says; or other bytes are stored than were sent.
+        OSError: As the driver says; or other bytes are stored than were sent; or the store takes no more.
     """
+    size_bytes = source.stat().st_size
     own = getattr(system, "kinetic_upload", None)
-    if own is not None and source.stat().st_size <= _SMALL_BYTES:
+    if own is not None and size_bytes <= _SMALL_BYTES:
         own(source, path)
+    elif system.async_impl:
+        _wait(system, system._put_file, os.fspath(source), path, sent_bytes=size_bytes)  # noqa: SLF001 - what put_file waits for, without a limit
     else:
         system.put_file(os.fspath(source), path)
     compare_file(source, system.info(path))
@@ -86,24 +91,30 @@ def _gcs(kind: Any, told: dict[str, Any]) -> Any:
 
 def _upload_to_gcs(system: Any, source: Path, path: str) -> None:
     """Send a small object: gcsfs puts always the same line between what it sends, and breaks where data holds it."""
-    from fsspec.asyn import sync
-
     bucket, _, name = path.partition("/")
     line = os.urandom(16).hex()
     body = (
         f"--{line}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n{json.dumps({'name': name})}\r\n"
         f"--{line}\r\nContent-Type: application/octet-stream\r\n\r\n"
     )
-    sync(
-        system.loop,
+    data = body.encode() + source.read_bytes() + f"\r\n--{line}--\r\n".encode()
+    _wait(
+        system,
         system._request,  # noqa: SLF001
         "POST",
         f"{system._location}/upload/storage/v1/b/{{}}/o",  # noqa: SLF001
         bucket,
         uploadType="multipart",
         headers={"Content-Type": f'multipart/related; boundary="{line}"'},
-        data=io.BytesIO(body.encode() + source.read_bytes() + f"\r\n--{line}--\r\n".encode()),
+        data=io.BytesIO(data),
+        sent_bytes=len(data),
     )
+
+
+def _wait(system: Any, call: Any, *args: Any, sent_bytes: int, **options: Any) -> None:
+    from fsspec.asyn import sync
+
+    sync(system.loop, call, *args, timeout=_STALLED_S + sent_bytes / _SLOWEST, **options)
 
 
 def _s3(kind: Any, told: dict[str, Any]) -> Any:

@@ -72,8 +72,11 @@ class RemoteData:
             )
         return cls(uri=uri, objects=tuple(objects))
 
-    def download(self, target: Path, *, log: Log, clock: Callable[[], float] = time.monotonic) -> Path:
+    def download(self, target: Path, *, log: Log, clock: Callable[[], float] = time.monotonic) -> dict[str, str]:
         """Put the objects below a directory, or the one object into a file of it.
+
+        Returns:
+            The SHA-256 of each by its name below the prefix; of a single object by its own name.
 
         Args:
             target: The directory, or the file where it is one object.
@@ -88,14 +91,18 @@ class RemoteData:
         files = [target / relative if relative else target for _, relative, _ in self.objects]
         for folder in dict.fromkeys([target.parent if self.is_one else target, *(file.parent for file in files)]):
             folder.mkdir(parents=True, exist_ok=True)
-        side_by_side(
+        digests = side_by_side(
             [partial(_get, url, file, size, log) for (url, _, size), file in zip(self.objects, files, strict=True)]
         )
-        took_s = clock() - started
-        if took_s >= _WORTH_A_LINE_S:
-            megabytes = sum(file.stat().st_size for file in files) / 1024**2
-            log.say(f"{self.uri}: {len(files)} objects, {megabytes:,.1f} MB in {took_s:.1f} s")
-        return target
+        tell_if_slow(self.uri, len(files), sum(file.stat().st_size for file in files), clock() - started, log=log)
+        names = [relative or file_name(self.uri) for _, relative, _ in self.objects]
+        return dict(zip(names, digests, strict=True))
+
+
+def tell_if_slow(uri: str, files: int, size_bytes: int, took_s: float, *, log: Log) -> None:
+    """Tell in one line of data that took longer than a second to come."""
+    if took_s >= _WORTH_A_LINE_S:
+        log.say(f"{uri}: {files} objects, {size_bytes / 1024**2:,.1f} MB in {took_s:.1f} s")
 
 
 def make_room(uri: str, size_bytes: int, target: Path) -> None:
@@ -122,16 +129,17 @@ def make_room(uri: str, size_bytes: int, target: Path) -> None:
         )
 
 
-def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> None:
-    def get() -> None:
-        download(url, file)
+def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> str:
+    def get() -> str:
+        digest = download(url, file)
         got_bytes = file.stat().st_size
         if size_bytes is not None and got_bytes != size_bytes:
             # A body that is cut off without a word, or an object that is replaced just now.
             file.unlink()
             raise DamagedError(f"{url}: {got_bytes} bytes came of {size_bytes}")
+        return digest
 
-    retried(f"download of {url}", get, log=log)
+    return retried(f"download of {url}", get, log=log)
 
 
 def _one(system: Any, path: str) -> int | None:

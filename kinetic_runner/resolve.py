@@ -1,7 +1,8 @@
 """Putting data where the function finds it, and paths in the place of references."""
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,10 +13,11 @@ from kinetic_core.wire.names import ENV_MOUNT_ROOT
 from kinetic_core.wire.payload import DATA_REF_IDS
 from kinetic_core.wire.reference import Reference, as_reference
 from kinetic_runner import hub
+from kinetic_runner.contents import check_content, digests_of
 from kinetic_runner.copying import copy_file, copy_tree
 from kinetic_runner.image import image_path
 from kinetic_runner.log import Log
-from kinetic_runner.objects import RemoteData, file_name, make_room
+from kinetic_runner.objects import RemoteData, file_name, make_room, tell_if_slow
 from kinetic_runner.parallel import side_by_side
 from kinetic_runner.retry import retried
 from kinetic_runner.uris import local_path
@@ -123,7 +125,15 @@ class Resolver:
             target = self._places.mount(reference.mount_path)
             if reference.fuse and not self._places.mount_root:
                 return target
-        path = self._download(reference, target)
+        try:
+            path = self._download(reference, target)
+        except FileNotFoundError as error:
+            if not reference.content_sha256:
+                raise
+            raise FileNotFoundError(
+                f"the data {reference.uri} is not in the store (any more): {error}. Submit the call again: the client"
+                " uploads whatever is missing"
+            ) from error
         if reference.fuse and reference.mount_path is not None:
             _make_read_only(path)
         return path
@@ -135,12 +145,15 @@ class Resolver:
             return retried(what, lambda: hub.save_data_set(reference, target), log=self._log)
         source = local_path(reference.uri)
         if source is not None:
-            return retried(what, lambda: _copy(reference, source, target), log=self._log)
+            path = retried(what, lambda: _copy(reference, source, target, self._log), log=self._log)
+            if reference.content_sha256:
+                check_content(reference, digests_of(path, file_name(reference.uri)))
+            return path
         found = retried(f"listing of {reference.uri}", lambda: RemoteData.find(reference, self._log), log=self._log)
-        if found.is_one:
-            return found.download(_file_target(reference, target), log=self._log)
-        path = found.download(target, log=self._log)
-        _make_empty_dirs(reference, path)
+        path = _file_target(reference, target) if found.is_one else target
+        check_content(reference, found.download(path, log=self._log))
+        if not found.is_one:
+            _make_empty_dirs(reference, path)
         return path
 
 
@@ -148,9 +161,18 @@ def _key(reference: Reference) -> tuple[str, str | None]:
     return reference.uri, reference.mount_path
 
 
-def _copy(reference: Reference, source: Path, target: Path) -> Path:
+def _copy(
+    reference: Reference, source: Path, target: Path, log: Log, *, clock: Callable[[], float] = time.monotonic
+) -> Path:
     """Put a local file or directory at the target, or a file of no name of its own into it."""
-    make_room(reference.uri, _size_of(source), target)
+    files, size_bytes, started = *_weighed(source), clock()
+    make_room(reference.uri, size_bytes, target)
+    path = _copy_to(reference, source, target)
+    tell_if_slow(reference.uri, files, size_bytes, clock() - started, log=log)
+    return path
+
+
+def _copy_to(reference: Reference, source: Path, target: Path) -> Path:
     if source.is_dir():
         copy_tree(source, target)
         _make_empty_dirs(reference, target)
@@ -164,9 +186,11 @@ def _copy(reference: Reference, source: Path, target: Path) -> Path:
     return file
 
 
-def _size_of(source: Path) -> int:
+def _weighed(source: Path) -> tuple[int, int]:
+    """Return how many files there are, and their size in bytes."""
     files = (Path(folder, name) for folder, _, names in os.walk(source, followlinks=True) for name in names)
-    return sum(file.stat().st_size for file in ([source] if source.is_file() else files) if file.exists())
+    sizes = [file.stat().st_size for file in ([source] if source.is_file() else files) if file.exists()]
+    return len(sizes), sum(sizes)
 
 
 def _file_target(reference: Reference, target: Path) -> Path:

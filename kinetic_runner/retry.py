@@ -25,7 +25,8 @@ def retried(what: str, call: Callable[[], T], *, log: Log, sleep: Callable[[floa
         sleep: How to wait, given seconds.
 
     Raises:
-        Exception: The last failure, or at once one that will not go away: an absence, a refusal, a missing driver.
+        OSError: It failed five times; says what, and the last failure.
+        Exception: At once, a failure that will not go away: an absence, a refusal, a missing driver.
     """
     for delay_s in _DELAYS_S:
         try:
@@ -35,7 +36,14 @@ def retried(what: str, call: Callable[[], T], *, log: Log, sleep: Callable[[floa
                 raise
             log.caution(f"{what} failed ({type(error).__name__}: {error}); trying again")
             sleep(delay_s * (0.5 + os.urandom(1)[0] / 255))
-    return call()
+    try:
+        return call()
+    except Exception as error:
+        if not is_transient(error):
+            raise
+        # Some failures have no text at all, and few name the object.
+        attempts = len(_DELAYS_S) + 1
+        raise OSError(f"{what} failed (after {attempts} attempts): {type(error).__name__}: {error}") from error
 
 
 def is_transient(error: Exception) -> bool:

@@ -18,7 +18,8 @@ def cold(config: Mapping[str, Any]) -> Step:
     def left_out(root: str) -> Any:
         return ignoring.StandardIgnore(root, patterns)
 
-    options = registration.FastPackageOptions(ignores=[left_out], copy_style=style)
+    # By default it also asks git, which ignores the whole folder of the benchmark.
+    options = registration.FastPackageOptions(ignores=[left_out], keep_default_ignores=False, copy_style=style)
     folder = Path(config["out"])
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -11,6 +11,7 @@ from benchmarks.workshop import Workshop
 LEFT_OUT: Final = (".git", "node_modules", ".venv")
 TAR_ZSTD: Final = "tar, zstd -1"
 GIT_STATUS: Final = "git status"
+STAT_WALK: Final = "a bare walk in Python, a stat a file"
 _IDENTITY: Final = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
 _PACKERS: Final = (
     ("keras-kinetic", "peer_kinetic", "cold"),
@@ -72,6 +73,11 @@ def archivers(shop: Workshop, name: str) -> list[Contestant]:
 def git_status(shop: Workshop, name: str) -> Contestant:
     """Return git's look at a tree that did not change, its index warm."""
     return Command(name=GIT_STATUS, pipeline=[[*_git(shop, name), "status", "--porcelain"]], cwd=shop.tree(name))
+
+
+def stat_walk(shop: Workshop, name: str) -> Contestant:
+    """Return the least that Python can do to see whether a tree changed: a look at each file."""
+    return shop.ours("floor", "stat_walk", name=STAT_WALK, tree=shop.tree(name), left_out=LEFT_OUT)
 
 
 def _git(shop: Workshop, name: str) -> list[str]:

@@ -31,6 +31,7 @@ def measure(shop: Workshop) -> Iterator[Measured]:
             ),
             shop.ours("own_context", "cold", name=COLD, tree=tree, out=shop.room(f"recold-{name}", "context.zip")),
             field.git_status(shop, name),
+            field.stat_walk(shop, name),
         ]
         if name in _WITH_PEERS:
             contestants += [

@@ -25,7 +25,7 @@ Driver = TypeVar("Driver", BackendDriver, StorageDriver)
 
 DIALECT: Final = "ignore dialect"
 ANY_SCHEME: Final = "*"
-_LATER: Final = {"gke": "backend", "pathways": "backend", "konduktor": DIALECT}
+_LATER: Final = {"pathways": "backend", "konduktor": DIALECT}
 """Names that the documentation speaks of, and that come with a later release."""
 
 

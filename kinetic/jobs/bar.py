@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
+from kinetic import terminal
 from kinetic_core.model.job import JobStatus
 
 _EVERY_S: Final = 0.2
@@ -28,17 +29,15 @@ class Bar(Protocol):
 @contextmanager
 def bar(group_id: str) -> Iterator[Bar]:
     """Show a batch on stderr: live where that is a terminal and `rich` is installed."""
-    if sys.stderr.isatty():
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-        except ImportError:
-            pass
-        else:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            with Progress(*columns, TextColumn("{task.fields[counts]}"), console=Console(stderr=True)) as progress:
-                yield _Live(progress, group_id)
-            return
+    console = terminal.open_console()
+    if console is not None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        counts, redirect = TextColumn("{task.fields[counts]}"), terminal.draws_stdout_too()
+        with Progress(*columns, counts, console=console, redirect_stdout=redirect) as progress:
+            yield _Live(progress, group_id)
+        return
     line = _Line(group_id)
     yield line
     sys.stderr.write(line.text)

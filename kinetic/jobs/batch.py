@@ -12,6 +12,7 @@ from kinetic.jobs.gathering import gather
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import pointer_key
 from kinetic.jobs.lifecycle import InputState
+from kinetic.transfers import transfer
 from kinetic_core.errors import SubmissionError
 from kinetic_core.model.job import JobStatus
 
@@ -155,15 +156,18 @@ class BatchHandle(Generic[R_co]):
         """
         driver = self._driver
         self._driving.wait_or_raise(lambda: driver.record.limits.fail_fast and driver.has_failed, timeout)
-        gathered = gather(
-            tuple(driver.states),
-            group_id=self.group_id,
-            completed=tuple(driver.completed),
-            handle=self._handle,
-            refusals=self.submission_failures,
-            lacking=self._lacking(),
-            every_error=return_exceptions,
-        )
+        storage = driver.manifest.storage
+        with transfer("download", f"results of {self.group_id}", storage, size_bytes=None) as moving:
+            gathered = gather(
+                tuple(driver.states),
+                group_id=self.group_id,
+                completed=tuple(driver.completed),
+                handle=self._handle,
+                refusals=self.submission_failures,
+                lacking=self._lacking(),
+                every_error=return_exceptions,
+                adopt_thread=moving.adopt_thread,
+            )
         if gathered.has_failed and not return_exceptions:
             raise gathered.error(ordered=ordered)
         if not gathered.has_failed and cleanup:

@@ -85,6 +85,7 @@ def gather(
     refusals: Mapping[int, Exception],
     lacking: str,
     every_error: bool,
+    adopt_thread: Callable[[], None],
 ) -> Gathered:
     """Fetch the value of each input that has one.
 
@@ -96,11 +97,12 @@ def gather(
         refusals: Why inputs were never submitted, by index.
         lacking: What is to be said where inputs never reached the store.
         every_error: Fetch the exception of each failure, rather than of the first few.
+        adopt_thread: Called in each thread that fetches.
     """
     failed = [state for state in states if state.has_failed and state.is_submitted]
     looked_at = [state for state in states if state.status is JobStatus.SUCCEEDED and state.refusal is None]
     looked_at += failed if every_error else failed[:_NAMED]
-    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, initializer=adopt_thread) as pool:
         outcomes = list(pool.map(lambda state: _outcome(handle(state)), looked_at))
     values = {state.index: got[0] for state, got in zip(looked_at, outcomes, strict=True) if isinstance(got, tuple)}
     errors = {state.index: got for state, got in zip(looked_at, outcomes, strict=True) if not isinstance(got, tuple)}

@@ -1,12 +1,14 @@
 """From what a job left behind to a value or the real error."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
 
+from kinetic.jobs.cached import forget_damaged
 from kinetic.jobs.contexts import remove_damaged
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
 from kinetic.scratch import scratch
+from kinetic.transfers import transfer
 from kinetic_core.errors import (
     JobCancelledError,
     JobFailedError,
@@ -45,24 +47,29 @@ def collect(
     """
     if state.status is JobStatus.CANCELLED:
         raise JobCancelledError(f"{record.job_id} ({record.func_name}) was cancelled")
-    leader = _fetch(record, storage, f"{record.folder}/{record.result_file}", read)
-    failures = _failures(state, leader, _worker_failures(record, storage, read))
+    stored = {found.key: found.size_bytes for found in storage.list(record.folder)}
+    key = f"{record.folder}/{record.result_file}"
+    leader = _fetch(record, storage, key, read, size_bytes=stored.get(key))
+    failures = _failures(state, leader, _worker_failures(record, storage, stored, read))
     if not failures:
         if leader is None or not leader.success or state.failed_host is not None:
             raise _no_result(record, state, storage, backend)
         return leader.result
     first = failures[0]
     error = _failure(record, state, first, [result.host_index for result in failures[1:]])
-    if note := remove_damaged(record, first, storage):
+    for note in filter(None, (remove_damaged(record, first, storage), forget_damaged(first, storage))):
         _add_note(error, note)
     raise error
 
 
-def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result]) -> Result | None:
+def _fetch(
+    record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result], *, size_bytes: int | None
+) -> Result | None:
     with scratch() as directory:
         path = directory / PurePosixPath(key).name
         try:
-            storage.get_file(key, path)
+            with transfer("download", path.name, storage, size_bytes=size_bytes) as moving:
+                moving.get_file(key, path)
         except ObjectNotFoundError:
             return None
         try:
@@ -77,10 +84,12 @@ def _fetch(record: JobRecord, storage: Storage, key: str, read: Callable[[Path],
             ) from error
 
 
-def _worker_failures(record: JobRecord, storage: Storage, read: Callable[[Path], Result]) -> list[Result]:
+def _worker_failures(
+    record: JobRecord, storage: Storage, stored: Mapping[str, int], read: Callable[[Path], Result]
+) -> list[Result]:
     suffix = PurePosixPath(record.result_file).suffix
-    keys = [stored.key for stored in storage.list(record.folder) if _is_worker_result(stored.key, suffix)]
-    results = [_fetch(record, storage, key, read) for key in keys]
+    found = {key: size_bytes for key, size_bytes in stored.items() if _is_worker_result(key, suffix)}
+    results = [_fetch(record, storage, key, read, size_bytes=size_bytes) for key, size_bytes in found.items()]
     return sorted((result for result in results if result and not result.success), key=lambda one: one.host_index)
 
 

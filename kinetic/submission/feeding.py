@@ -13,8 +13,8 @@ from kinetic.jobs.manifest import PAGE
 from kinetic.scratch import scratch
 from kinetic.submission.inputpayload import PayloadWriter
 from kinetic.submission.inputs import bind_input
+from kinetic.transfers import transfer
 from kinetic_core.errors import StorageError
-from kinetic_core.plugin import Storage
 
 _SIDE_BY_SIDE: Final = 8
 _LOOK_S: Final = 0.5
@@ -45,10 +45,15 @@ class Feeder:
         Raises:
             StorageError: The store failed; what was staged before stays.
         """
-        with scratch() as directory, ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        what, store = f"inputs of {self._writer.record.group_id}", self._writer.store
+        with (
+            transfer("upload", what, store, size_bytes=None) as moving,
+            scratch() as directory,
+            ThreadPoolExecutor(_SIDE_BY_SIDE) as pool,
+        ):
             source = self._numbered()
             while batch := list(islice(source, PAGE)):
-                self._stage(batch, directory, pool.map)
+                self._stage(batch, directory, moving.put_file, each=pool.map)
         self._end()
 
     def feed_slowly(self) -> None:
@@ -59,7 +64,7 @@ class Feeder:
         try:
             with scratch() as directory:
                 for item in self._numbered(wait=self._wait_for_room):
-                    self._stage([item], directory, map)
+                    self._stage([item], directory, self._writer.store.put_file, each=map)
                     self._driving.wake()
         except BaseException as error:  # noqa: BLE001  whoever waits must learn of it
             self._driver.end(None)
@@ -93,19 +98,26 @@ class Feeder:
             error.add_note(f"raised by the iterable of inputs, after {index}")
             yield index, _Broken(error)
 
-    def _stage(self, items: Sequence[tuple[int, Any]], directory: Path, each: Callable[..., Iterable[Any]]) -> None:
+    def _stage(
+        self,
+        items: Sequence[tuple[int, Any]],
+        directory: Path,
+        put_file: Callable[[Path, str], None],
+        *,
+        each: Callable[..., Iterable[Any]],
+    ) -> None:
         states = [self._written(index, value, directory) for index, value in items]
         paths = [(state, directory / f"{state.index}{self._writer.record.suffix}") for state in states]
         staged = [(state, path) for state, path in paths if state.refusal is None]
-        for _ in each(lambda pair: self._put(self._writer.store, *pair), staged):
+        for _ in each(lambda pair: self._put(put_file, *pair), staged):
             pass
         page = items[0][0] // PAGE
         earlier = self._driver.states[page * PAGE :]
         self._manifest.write_inputs(page, [*earlier, *states])
         self._driver.add(states)
 
-    def _put(self, store: Storage, state: InputState, path: Path) -> None:
-        store.put_file(path, self._writer.record.payload_key(state.index))
+    def _put(self, put_file: Callable[[Path, str], None], state: InputState, path: Path) -> None:
+        put_file(path, self._writer.record.payload_key(state.index))
         path.unlink()
 
     def _written(self, index: int, value: Any, directory: Path) -> InputState:

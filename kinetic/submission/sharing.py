@@ -20,6 +20,7 @@ from kinetic import settings
 from kinetic.log import get_logger
 from kinetic.submission.snapshots import SnapshotCache
 from kinetic.submission.uses import store_key
+from kinetic.transfers import transfer
 from kinetic_core.errors import StorageError
 from kinetic_core.model.job import StagedArtifact
 from kinetic_core.model.package import Artifact
@@ -149,7 +150,9 @@ class Sharing:
         return found
 
     def _put(self, artifact: Artifact, key: str) -> None:
-        self.storage.put_file(artifact.path, key)
+        what = key.rpartition("/")[2]
+        with transfer("upload", what, self.storage, size_bytes=artifact.size_bytes) as moving:
+            moving.put_file(artifact.path, key)
         get_logger("kinetic.submission").debug("context_uploaded", key=key, size_bytes=artifact.size_bytes)
 
     def _folder(self, composition: Composition) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from kinetic import settings
+from kinetic.transfers import transfer
 from kinetic_core.model.job import StagedArtifact
 from kinetic_core.model.package import Artifact, Package
 from kinetic_core.model.request import Surroundings
@@ -48,7 +49,8 @@ class Staging:
         """Store one artifact in the job's folder."""
         self._started = True
         key = f"{self.folder}/{file_name}"
-        self.storage.put_file(artifact.path, key)
+        with transfer("upload", file_name, self.storage, size_bytes=artifact.size_bytes) as moving:
+            moving.put_file(artifact.path, key)
         return StagedArtifact(url=self.storage.url_of(key), sha256=artifact.sha256, size_bytes=artifact.size_bytes)
 
     def put_data(self, data: Sequence[tuple[ReferenceHandler, Any]]) -> None:

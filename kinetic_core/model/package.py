@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 
 from kinetic_core.findings import Finding
-from kinetic_core.model.entry import ArchiveEntry
-from kinetic_core.model.listing import ArchiveEntries
+from kinetic_core.model.entry import ArchiveEntries, ArchiveEntry
 from kinetic_core.wire.reference import Reference
 
 

@@ -11,15 +11,17 @@ import attrs
 
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.collector import collector_paused
-from kinetic_core.model.listing import DEVICE, INODE, STATUS, ArchiveEntries, Listed
+from kinetic_core.model.entry import ArchiveEntries
+from kinetic_core.model.listing import DEVICE, INODE, STATUS, Listed
 from kinetic_core.model.package import Artifact, Manifest
 from kinetic_core.model.trust import distrust_racy, marshalled
-from kinetic_core.packaging.alignment import align
+from kinetic_core.packaging.alignment import Stretch, align
 from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Packer
 from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
 from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.writer import Writer
@@ -29,6 +31,7 @@ from kinetic_core.wire.plan import Plan
 
 _PLAN_MODE: Final = stat.S_IFREG | 0o644
 _WORTH_A_THREAD_BYTES: Final = 64 << 20
+_WORTH_A_PROCESS_FILES: Final = 1_500
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +73,7 @@ def write_archive(
         codec: The fastest one installed, unless given.
         earlier: Of an earlier packaging, perhaps of another state of the tree. What is unchanged since is copied;
             when everything is, nothing is written. One that is damaged or gone is not used.
-        threads: How many may compress at once.
+        threads: How many may compress at once; with two or more, many small files are shared with a second process.
 
     Raises:
         PackagingError: The archive cannot be written.
@@ -146,9 +149,15 @@ class _Packaging:
     def write(self, archive: EarlierArchive | None) -> Written:
         """Write all, copying what stands in the earlier archive as it is."""
         large = self.threads > 1 and self.scan.size_bytes >= _WORTH_A_THREAD_BYTES
-        with Output(self.target, crc32=self.codec.crc32, own_thread=large) as output, Workers(self.threads) as workers:
-            writer = Writer(output=output, codec=self.codec, workers=workers, base=self.scan.base)
-            for stretch in align(self.rows, () if archive is None else archive.rows):
+        stretches = tuple(align(self.rows, () if archive is None else archive.rows))
+        packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
+        with (
+            Output(self.target, crc32=self.codec.crc32, own_thread=large) as output,
+            Workers(self.threads) as workers,
+            SecondPacker(packer, self._second_python(stretches)) as packers,
+        ):
+            writer = Writer(output=output, workers=workers, packer=packer, packers=packers)
+            for stretch in stretches:
                 if archive is None or stretch.earlier is None:
                     writer.add(self.rows[stretch.start : stretch.stop])
                 else:
@@ -175,6 +184,11 @@ class _Packaging:
             snapshot=snapshot,
             copied=tuple(writer.copied),
         )
+
+    def _second_python(self, stretches: Sequence[Stretch]) -> str:
+        """Return the interpreter for a second process; none where it would not be ready before the end."""
+        fresh = sum(stretch.stop - stretch.start for stretch in stretches if stretch.earlier is None)
+        return own_interpreter() if self.threads > 1 and fresh >= _WORTH_A_PROCESS_FILES else ""
 
     def _trusted(self, rows: Sequence[Listed]) -> bytes:
         return marshalled(distrust_racy(rows, self.scan.started_ns))

@@ -7,8 +7,6 @@ from functools import partial
 from types import ModuleType
 from typing import Final, NamedTuple
 
-import attrs
-
 _LEAST_BYTES: Final = 64
 _PROBE_BYTES: Final = 64 << 10
 _WORTH_IT: Final = 0.95
@@ -36,17 +34,16 @@ LIBRARIES: Final = (
 """The fastest first."""
 
 
-@attrs.frozen(kw_only=True)
-class Codec:
+class Codec(NamedTuple):
     """One way to compress; the same codec gives the same bytes for the same data, in any thread."""
 
     name: str
     """Library, version and level: what bytes depend on."""
-    compress: Callable[[bytes], bytes] = attrs.field(repr=False)
+    compress: Callable[[bytes], bytes]
     """Make one whole stream of raw deflate."""
-    compress_block: Callable[[bytes], bytes] = attrs.field(repr=False)
+    compress_block: Callable[[bytes], bytes]
     """Make a part of a stream that ends at a byte and that nothing later refers to."""
-    crc32: Callable[[bytes, int], int] = attrs.field(repr=False)
+    crc32: Callable[[bytes, int], int]
 
     def deflated(self, data: bytes) -> bytes | None:
         """Return the data compressed, or `None` when it does not shrink.

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import attrs
-
 from kinetic_core.model.listing import CTIME_NS, MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
 from kinetic_core.packaging.deflate import Codec
 from kinetic_core.packaging.source import CHUNK_BYTES, FLAGS
@@ -68,8 +66,7 @@ def batches(rows: Iterable[Listed]) -> Iterator[list[Listed]]:
         yield batch
 
 
-@attrs.frozen(kw_only=True)
-class Packer:
+class Packer(NamedTuple):
     """Packs small files; may be used by many threads at once."""
 
     base: str

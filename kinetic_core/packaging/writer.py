@@ -15,6 +15,7 @@ from kinetic_core.packaging.deflate import END_OF_BLOCKS, Codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Run, Unread, batches, is_long
 from kinetic_core.packaging.printable import printable
+from kinetic_core.packaging.secondpacker import SecondPacker
 from kinetic_core.packaging.skips import skip
 from kinetic_core.packaging.snapshot import EarlierArchive, Places
 from kinetic_core.packaging.source import CHUNK_BYTES, Source
@@ -23,7 +24,6 @@ from kinetic_core.packaging.zipformat import (
     DEFLATED,
     STORED,
     Member,
-    Moments,
     central_header,
     descriptor,
     end_of_archive,
@@ -39,10 +39,10 @@ class Writer:
     """Writes the entries of one archive, in order."""
 
     output: Output
-    codec: Codec
     workers: Workers
-    base: str
-    """What to put before a name to have its path."""
+    packer: Packer
+    packers: SecondPacker
+    """That packer, and perhaps another process beside it."""
     rows: list[Listed] = attrs.field(factory=list, init=False)
     """What was written, as it was read; distrusted where that is not as listed."""
     places: Places = attrs.field(factory=Places.empty, init=False)
@@ -52,11 +52,6 @@ class Writer:
     skipped: list[SkippedEntry] = attrs.field(factory=list, init=False)
     findings: list[Finding] = attrs.field(factory=list, init=False)
     _central: list[bytes] = attrs.field(factory=list, init=False)
-    _packer: Packer = attrs.field(init=False)
-
-    @_packer.default
-    def _new_packer(self) -> Packer:
-        return Packer(base=self.base, codec=self.codec, moments=Moments())
 
     def add(self, rows: Iterable[Listed]) -> None:
         """Read and write files and empty directories.
@@ -69,9 +64,8 @@ class Writer:
                 for row in group:
                     self._add_by_reading(row, readings=2)
             else:
-                # Threads do not pay here: a small file keeps the interpreter busier than the compressor.
-                for batch in batches(group):
-                    self._add_pieces(self._packer.pack(batch))
+                for pieces in self.packers.packed(batches(group)):
+                    self._add_pieces(pieces)
 
     def copy(self, archive: EarlierArchive, start: int, stop: int) -> None:
         """Write consecutive entries of an earlier archive as they stand there.
@@ -83,13 +77,13 @@ class Writer:
         self.copied.append(Copied(len(self.rows), stop - start, start))
         shift = self.output.position - begin
         self.output.copy(archive.descriptor, begin, end)
-        members = archive.members(start, stop, shift=shift, moments=self._packer.moments)
+        members = archive.members(start, stop, shift=shift, moments=self.packer.moments)
         self._record(members, archive.rows[start:stop])
 
     def close(self, row: Listed, data: bytes) -> None:
         """Write the last entry, whose content is at hand, and what closes an archive."""
         self.places.offsets.append(self.output.position)
-        member, body = self._packer.member(row, data, self.output.position)
+        member, body = self.packer.member(row, data, self.output.position)
         self.output.write(local_header(member) + body)
         self._central.append(central_header(member))
         offset = self.output.position
@@ -128,10 +122,10 @@ class Writer:
             self._warn_changed(row[NAME])
 
     def _read(self, row: Listed) -> "_Reading":
-        with Source(self.base + row[NAME]) as source:
+        with Source(self.packer.base + row[NAME]) as source:
             now = listed(row[NAME], source.status)
             if source.status.st_size < CHUNK_BYTES:
-                member, body = self._packer.member(now, b"".join(source.chunks()), self.output.position)
+                member, body = self.packer.member(now, b"".join(source.chunks()), self.output.position)
                 self.output.write(local_header(member) + body)
             else:
                 member = self._stream(now, source.chunks())
@@ -141,8 +135,8 @@ class Writer:
 
     def _stream(self, row: Listed, chunks: Iterator[bytes]) -> Member:
         """Write an entry block by block; never hold a file whole."""
-        content = _Content(self.codec, chunks)
-        date, clock = self._packer.moments[row[MTIME_NS] // _SECOND]
+        content = _Content(self.packer.codec, chunks)
+        date, clock = self.packer.moments[row[MTIME_NS] // _SECOND]
         size = row[STATUS][SIZE]
         member = Member(row[NAME].encode(), row[STATUS][MODE], date, clock, offset=self.output.position)
         member = member._replace(
@@ -151,7 +145,7 @@ class Writer:
         self.output.write(local_header(member))
         start = self.output.position
         if content.is_compressible:
-            for block in self.workers.ordered(self.codec.compress_block, content):
+            for block in self.workers.ordered(self.packer.codec.compress_block, content):
                 self.output.write(block)
             self.output.write(END_OF_BLOCKS)
         else:

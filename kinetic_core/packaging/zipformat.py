@@ -100,19 +100,18 @@ def local_header(member: Member) -> bytes:
     >>> local_header(Member(name=b"a", mode=0o100644, date=33, clock=0))[:4]
     b'PK\x03\x04'
     """
-    crc, compressed, size = member.crc, member.compressed_bytes, member.size_bytes
+    name, _, date, clock, method, crc, compressed, size, _, sizes_follow, wide = member
     version, flags, extra = _PLAIN_VERSION, _UTF8_NAME, b""
-    if member.sizes_follow:
+    if sizes_follow:
         flags |= _SIZES_FOLLOW
         crc = compressed = size = 0
-        if member.wide:
+        if wide:
             version, extra = _ZIP64_VERSION, struct.pack("<HHQQ", _ZIP64_TAG, 16, 0, 0)
             compressed = size = LIMIT_32
     fixed = _LOCAL.pack(
-        b"PK\3\4", version, flags, member.method, member.clock, member.date, crc, compressed, size,
-        len(member.name), len(extra),
+        b"PK\3\4", version, flags, method, clock, date, crc, compressed, size, len(name), len(extra)
     )  # fmt: skip
-    return fixed + member.name + extra
+    return fixed + name + extra
 
 
 def descriptor(member: Member) -> bytes:
@@ -131,19 +130,20 @@ def central_header(member: Member) -> bytes:
     >>> central_header(Member(name=b"a", mode=0o100644, date=33, clock=0))[:4]
     b'PK\x01\x02'
     """
-    size, compressed, offset, extra = member.size_bytes, member.compressed_bytes, member.offset, b""
-    if max(size, compressed, offset) >= LIMIT_32:
-        wide = [number for number in (size, compressed, offset) if number >= LIMIT_32]
-        extra = struct.pack(f"<HH{len(wide)}Q", _ZIP64_TAG, 8 * len(wide), *wide)
+    name, mode, date, clock, method, crc, compressed, size, offset, sizes_follow, wide = member
+    extra = b""
+    if size >= LIMIT_32 or compressed >= LIMIT_32 or offset >= LIMIT_32:
+        long = [number for number in (size, compressed, offset) if number >= LIMIT_32]
+        extra = struct.pack(f"<HH{len(long)}Q", _ZIP64_TAG, 8 * len(long), *long)
         size, compressed, offset = min(size, LIMIT_32), min(compressed, LIMIT_32), min(offset, LIMIT_32)
-    version = _ZIP64_VERSION if extra or member.wide else _PLAIN_VERSION
-    attributes = (member.mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(member.mode) else 0)
-    flags = _UTF8_NAME | (_SIZES_FOLLOW if member.sizes_follow else 0)
+    version = _ZIP64_VERSION if extra or wide else _PLAIN_VERSION
+    attributes = (mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(mode) else 0)
+    flags = _UTF8_NAME | _SIZES_FOLLOW if sizes_follow else _UTF8_NAME
     fixed = _CENTRAL.pack(
-        b"PK\1\2", _UNIX | version, version, flags, member.method, member.clock, member.date, member.crc,
-        compressed, size, len(member.name), len(extra), 0, 0, 0, attributes, offset,
+        b"PK\1\2", _UNIX | version, version, flags, method, clock, date, crc,
+        compressed, size, len(name), len(extra), 0, 0, 0, attributes, offset,
     )  # fmt: skip
-    return fixed + member.name + extra
+    return fixed + name + extra
 
 
 def end_of_archive(*, entries: int, offset: int, size_bytes: int) -> bytes:

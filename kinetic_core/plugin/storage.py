@@ -2,12 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import attrs
 
 from kinetic_core.plugin.context import DriverContext
 from kinetic_core.plugin.fields import are_texts, is_text, texts
+
+Progress: TypeAlias = Callable[[int], None]
+"""Told how many bytes of a file have moved since it was told last; fewer than none where some have to move again.
+
+Calls may come from any thread, also from several at once, and must not take long.
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -57,6 +63,20 @@ class Storage(Protocol):
 
     def url_of(self, key: str) -> str:
         """Return the URL under which a pod fetches the object."""
+
+
+class ReportingStorage(Storage, Protocol):
+    """A store that tells how far a file is. No store has to: of one that does not, each file counts when it is there.
+
+    The client looks whether both methods have a parameter of that name. What was told when a call returns is the
+    size of the file.
+    """
+
+    def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
+        """Store the file's bytes under the key, replacing what is there; tell `progress` meanwhile."""
+
+    def get_file(self, key: str, path: Path, *, progress: Progress | None = None) -> None:
+        """Write the object to the path, whole or not at all; tell `progress` meanwhile."""
 
 
 @attrs.frozen(kw_only=True)

@@ -18,10 +18,8 @@ from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
 from kinetic_core.model.sealed import sealed, unsealed
 from kinetic_core.model.trust import distrust_racy, marshalled
 from kinetic_core.references.tree import Tree, list_tree
+from kinetic_core.wire.contenthash import content_hash
 
-# Change it with the format of what is hashed: an old hash must never name new content.
-_FILE_MARKER: Final = b"kinetic data 1: file\0"
-_DIRECTORY_MARKER: Final = b"kinetic data 1: directory\0"
 _MAGIC: Final = b"kinetic hashes 1\n"
 _DIGEST_BYTES: Final = 32
 _NO_DIGEST: Final = bytes(_DIGEST_BYTES)
@@ -124,12 +122,10 @@ def hash_tree(tree: Tree, *, earlier: Hashed | None = None, threads: int = 1) ->
         _NO_DIGEST if not row[STATUS] else known[row] if row in known else read[row[NAME]][0] for row in tree.rows
     ]
     size_bytes = sum(read[row[NAME]][1] if row[NAME] in read else row[STATUS][SIZE] for row in tree.rows if row[STATUS])
-    total = hashlib.sha256(_DIRECTORY_MARKER if tree.is_dir else _FILE_MARKER)
-    total.update(b"".join(_framed(tree, digests)))
+    rows = zip(tree.rows, digests, strict=True)
+    sha256 = content_hash(((row[NAME], digest if row[STATUS] else None) for row, digest in rows), is_dir=tree.is_dir)
     return Hashed(
-        digest=Digest(
-            sha256=total.hexdigest(), size_bytes=size_bytes, file_count=sum(1 for row in tree.rows if row[STATUS])
-        ),
+        digest=Digest(sha256=sha256, size_bytes=size_bytes, file_count=sum(1 for row in tree.rows if row[STATUS])),
         is_dir=tree.is_dir,
         rows=marshalled(distrust_racy(tree.rows, tree.started_ns)),
         digests=b"".join(digests),
@@ -183,14 +179,6 @@ def _hash_file(path: str) -> tuple[bytes, int]:
     except OSError as error:
         raise PackagingError(f"Data: the file {path} cannot be read: {error.strerror}") from error
     return total.digest(), size
-
-
-def _framed(tree: Tree, digests: list[bytes]) -> Iterator[bytes]:
-    """Yield names and contents; the content by its own digest, so that no two trees give the same bytes."""
-    for row, digest in zip(tree.rows, digests, strict=True):
-        name = os.fsencode(row[NAME])
-        framed = len(name).to_bytes(8, "big") + name
-        yield b"F" + framed + digest if row[STATUS] else b"D" + framed
 
 
 def _cut(digests: bytes) -> Iterator[bytes]:

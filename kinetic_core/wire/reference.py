@@ -7,6 +7,7 @@ from typing import Any, Final
 MARKER: Final = "__data_ref__"
 ID_KEY: Final = "id"
 EMPTY_DIRS_KEY: Final = "empty_dirs"
+CONTENT_KEY: Final = "content_sha256"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class Reference:
     """Random, so that a user's own dict of the same shape is told apart."""
     empty_dirs: tuple[str, ...] = ()
     """Empty directories of a directory, relative to it: stores keep objects only."""
+    content_sha256: str = ""
+    """The content hash that it must have; empty where nobody knows, as for a URL of the user's."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dict that travels in the payload."""
@@ -39,6 +42,8 @@ class Reference:
         }
         if self.empty_dirs:
             made[EMPTY_DIRS_KEY] = list(self.empty_dirs)
+        if self.content_sha256:
+            made[CONTENT_KEY] = self.content_sha256
         return made
 
 
@@ -69,6 +74,7 @@ def as_reference(value: object, known_ids: AbstractSet[str] | None) -> Reference
         hf_trust_remote_code=bool(value.get("hf_trust_remote_code")),
         id=str(own_id),
         empty_dirs=_texts(value.get(EMPTY_DIRS_KEY)),
+        content_sha256=str(value.get(CONTENT_KEY) or ""),
     )
 
 

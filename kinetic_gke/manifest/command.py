@@ -50,7 +50,8 @@ def worker_arguments(spec: JobSpec, site: Site) -> list[str]:
     }
     if spec.requirements is not None and site.installs_requirements:
         arguments["--requirements"] = spec.requirements.url
-    return [word for flag, value in arguments.items() for word in (flag, literal(value))]
+    words = [word for flag, value in arguments.items() for word in (flag, literal(value))]
+    return words + [word for layer in spec.context.layers for word in ("--context-layer", literal(layer))]
 
 
 def literal(text: str) -> str:

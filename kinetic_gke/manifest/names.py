@@ -14,6 +14,9 @@ JOB_ID: Final = "job-id"
 ANNOTATION_NAME: Final = "kinetic-run/name"
 ANNOTATION_JOB_URL: Final = "kinetic-run/job-url"
 ANNOTATION_ACCELERATOR: Final = "kinetic-run/accelerator"
+ANNOTATION_ENDED_AS: Final = "kinetic-run/ended-as"
+ANNOTATION_ENDED_BECAUSE: Final = "kinetic-run/ended-because"
+ANNOTATION_ENDED_AT: Final = "kinetic-run/ended-at"
 QUEUE: Final = "kueue.x-k8s.io/queue-name"
 
 NAME_LIMIT: Final = 52

@@ -40,7 +40,7 @@ class AzureBucket:
 
     def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
-        run(self._system.loop, self._put(name, data, writer=writer, only_new=only_new))
+        run(self._system.loop, self._put(name, data, writer=writer, only_new=only_new), sent_bytes=len(data))
 
     def writer_of(self, name: str) -> str | None:
         """Return the label of an object."""
@@ -151,7 +151,7 @@ class _Blocks:
         self._token = os.urandom(12).hex()
 
     def send(self, number: int, data: bytes) -> str:
-        return run(self._bucket._system.loop, self._send(number, data))  # noqa: SLF001
+        return run(self._bucket._system.loop, self._send(number, data), sent_bytes=len(data))  # noqa: SLF001
 
     def finish(self, receipts: Sequence[Any]) -> None:
         run(self._bucket._system.loop, self._finish(receipts))  # noqa: SLF001

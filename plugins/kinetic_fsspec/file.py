@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from kinetic_core.errors import ConfigError, StorageError
-from kinetic_core.plugin import StoredObject
+from kinetic_core.plugin import Progress, StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.removal import remove_tree
 from kinetic_fsspec.failures import translated, unwritten
@@ -71,10 +70,10 @@ class FileStorage:
         self._root = root
         self.url = f"{_SCHEME}{root}"
 
-    def put_file(self, path: Path, key: str) -> None:
+    def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
         """Store the file's bytes under the key, replacing what is there."""
         with _source(path) as source:
-            self._put(key, lambda part: shutil.copyfileobj(source, part, _CHUNK_BYTES))
+            self._put(key, lambda part: _copy(source, part, progress))
 
     def put_bytes(self, data: bytes, key: str) -> None:
         """Store the bytes under the key, replacing what is there."""
@@ -91,12 +90,12 @@ class FileStorage:
             finally:
                 part.unlink(missing_ok=True)
 
-    def get_file(self, key: str, path: Path) -> None:
+    def get_file(self, key: str, path: Path, *, progress: Progress | None = None) -> None:
         """Write the object to the path, whole or not at all."""
         with translated("read", self.url_of(key)):
             source = self._path(key).open("rb")
         with source:
-            write_local(path, lambda part: shutil.copyfileobj(source, part, _CHUNK_BYTES))
+            write_local(path, lambda part: _copy(source, part, progress))
 
     def get_bytes(self, key: str) -> bytes:
         """Return the object's bytes."""
@@ -152,6 +151,13 @@ def _source(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
     with source:
         yield source
+
+
+def _copy(source: BinaryIO, part: BinaryIO, progress: Progress | None) -> None:
+    while data := source.read(_CHUNK_BYTES):
+        part.write(data)
+        if progress is not None:
+            progress(len(data))
 
 
 def _claim(part: Path, target: Path) -> bool:

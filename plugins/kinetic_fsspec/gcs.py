@@ -118,6 +118,7 @@ class GcsBucket:
                 headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
                 data=BytesIO(body),
                 ifGenerationMatch=0 if only_new else None,
+                sent_bytes=len(body),
             )
         except FileExistsError as error:
             raise TakenError(name) from error
@@ -162,8 +163,9 @@ class GcsBucket:
         except FileNotFoundError:
             return
 
-    def _call(self, method: str, path: str, *args: str, **options: Any) -> dict[str, Any]:
-        _, _, _, contents = run(self._system.loop, _request(self._system, method, path, *args, **options))
+    def _call(self, method: str, path: str, *args: str, sent_bytes: int = 0, **options: Any) -> dict[str, Any]:
+        request = _request(self._system, method, path, *args, **options)
+        _, _, _, contents = run(self._system.loop, request, sent_bytes=sent_bytes)
         answer: dict[str, Any] = json.loads(contents)
         return answer
 

@@ -11,13 +11,25 @@ T = TypeVar("T")
 STALLED_S: Final = 30
 """How long a peer may say nothing; then the request failed, and may be tried again."""
 CONNECTING_S: Final = 10
+SLOWEST: Final = 32 << 10
+"""Bytes a second that a peer must take of a request's body: no client's timeout looks at that side."""
 
 
-def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
-    """Run the call on the loop, from any other thread, and return what it returns."""
+def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_bytes: int = 0) -> T:
+    """Run the call on the loop, from any other thread, and return what it returns.
+
+    Args:
+        loop: fsspec's.
+        call: One request.
+        sent_bytes: Size of its body.
+
+    Raises:
+        TimeoutError: The peer takes no more of the body.
+    """
 
     async def waited() -> T:
-        return await call
+        async with asyncio.timeout(STALLED_S + sent_bytes / SLOWEST if sent_bytes else None):
+            return await call
 
     result: T = sync(loop, waited)
     return result

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_fsspec.folders import give_to_readers, make_folder
+from kinetic_fsspec.tally import Tally
 
 _MKDIR_TRIES: Final = 20
 
@@ -66,10 +67,11 @@ def write_local(path: Path, write: Callable[[BinaryIO], object]) -> None:
 class LocalSink:
     """A file of the user's that a download goes to: what it refuses is not the store's fault."""
 
-    def __init__(self, stream: BinaryIO, path: Path) -> None:
-        """Take note of the open part file, and of the path that it will have."""
+    def __init__(self, stream: BinaryIO, path: Path, tally: Tally) -> None:
+        """Take note of the open part file, of the path that it will have, and of who is told of what comes."""
         self._stream = stream
         self._path = path
+        self._tally = tally
 
     def write(self, data: bytes, /) -> None:
         """Take all of the data.
@@ -81,6 +83,7 @@ class LocalSink:
             self._stream.write(data)
         except OSError as error:
             raise StorageError(f"cannot write the local file {self._path}: {error.strerror or error}") from error
+        self._tally.add(len(data))
 
     def seek(self, offset: int, /) -> None:
         """Go to a place."""
@@ -89,3 +92,4 @@ class LocalSink:
     def truncate(self) -> None:
         """Forget what lies behind it."""
         self._stream.truncate()
+        self._tally.start_over()

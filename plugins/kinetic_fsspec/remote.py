@@ -9,13 +9,14 @@ from typing import BinaryIO, Final
 import attrs
 
 from kinetic_core.errors import KineticError, StorageError
-from kinetic_core.plugin import StoredObject
+from kinetic_core.plugin import Progress, StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.transience import DamagedError
 from kinetic_fsspec.bucket import Bucket, Sink, TakenError
 from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import LocalSink, write_local
 from kinetic_fsspec.retries import Retries
+from kinetic_fsspec.tally import Tally
 from kinetic_fsspec.uploads import PART_BYTES, upload_in_parts
 
 WHOLE_BYTES: Final = 2 * PART_BYTES
@@ -35,21 +36,22 @@ class RemoteStorage:
     bucket: Bucket = attrs.field(repr=False)
     retries: Retries = attrs.field(repr=False)
 
-    def put_file(self, path: Path, key: str) -> None:
-        """Store the file's bytes under the key, replacing what is there."""
-        name, where = self._name(key), self.url_of(key)
+    def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
+        """Store the file's bytes under the key, replacing what is there; told of is each request that is done."""
+        name, where, tally = self._name(key), self.url_of(key), Tally(progress)
         try:
             with path.open("rb") as source:
                 size_bytes = os.fstat(source.fileno()).st_size
                 data = source.read() if size_bytes <= WHOLE_BYTES else None
                 if data is None:
-                    upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where)
+                    self._put_parts(source, size_bytes, name, where, tally)
         except KineticError:
             raise
         except OSError as error:
             raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
         if data is not None:
             self._put(data, name, where)
+            tally.add(len(data))
 
     def put_bytes(self, data: bytes, key: str) -> None:
         """Store the bytes under the key, replacing what is there."""
@@ -57,7 +59,7 @@ class RemoteStorage:
         if len(data) <= WHOLE_BYTES:
             self._put(data, name, where)
         else:
-            upload_in_parts(self.bucket, self.retries, BytesIO(data), size_bytes=len(data), name=name, where=where)
+            self._put_parts(BytesIO(data), len(data), name, where, Tally(None))
 
     def put_if_absent(self, data: bytes, key: str) -> bool:
         """Store the bytes unless the key exists; tell whether this call stored them."""
@@ -65,7 +67,7 @@ class RemoteStorage:
 
         damaged = False
 
-        def put(attempt: int) -> bool:
+        def put(_attempt: int) -> bool:
             nonlocal damaged
             try:
                 self.bucket.put(name, data, writer=writer, only_new=True)
@@ -73,8 +75,9 @@ class RemoteStorage:
                 damaged = True
                 raise
             except TakenError:
-                # By an earlier attempt of this very call, when only its answer was lost, or its bytes were altered.
-                if attempt == 1 or not self._is_ours(name, writer):
+                # Perhaps by this very call, when only an answer was lost or the bytes were altered: of an earlier
+                # attempt, or of the same, as the libraries below send once more by themselves on a used connection.
+                if not self._is_ours(name, writer):
                     return False
                 if damaged:
                     self.bucket.put(name, data, writer=writer)
@@ -82,12 +85,12 @@ class RemoteStorage:
 
         return self.retries("write", where, put)
 
-    def get_file(self, key: str, path: Path) -> None:
+    def get_file(self, key: str, path: Path, *, progress: Progress | None = None) -> None:
         """Write the object to the path, whole or not at all."""
         name, where = self._name(key), self.url_of(key)
 
         def fetch(part: BinaryIO) -> None:
-            sink = LocalSink(part, path)
+            sink = LocalSink(part, path, Tally(progress))
             self.retries("read", where, lambda _: self._get(name, sink))
 
         write_local(path, fetch)
@@ -132,6 +135,9 @@ class RemoteStorage:
 
     def _put(self, data: bytes, name: str, where: str) -> None:
         self.retries("write", where, lambda _: self.bucket.put(name, data))
+
+    def _put_parts(self, source: BinaryIO, size_bytes: int, name: str, where: str, tally: Tally) -> None:
+        upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where, tally=tally)
 
     def _get(self, name: str, sink: Sink) -> None:
         sink.seek(0)

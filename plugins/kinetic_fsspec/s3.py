@@ -92,7 +92,7 @@ class S3Bucket:
     def _call(self, operation: str, name: str | None, **options: Any) -> dict[str, Any]:
         if name is not None:
             options["Key"] = self._folder + name
-        return run(self._system.loop, self._request(operation, options))
+        return run(self._system.loop, self._request(operation, options), sent_bytes=len(options.get("Body", b"")))
 
     async def _request(self, operation: str, options: Mapping[str, Any]) -> dict[str, Any]:
         system = self._system

@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 from kinetic_core.errors import StorageError
 from kinetic_fsspec.bucket import Bucket, LostPartsError, Upload
 from kinetic_fsspec.retries import Retries
+from kinetic_fsspec.tally import Tally
 
 PART_BYTES: Final = 16 << 20
 """Larger ones cost memory and processor time, smaller ones requests."""
@@ -20,7 +21,7 @@ _TRIES: Final = 3
 
 
 def upload_in_parts(
-    bucket: Bucket, retries: Retries, source: BinaryIO, *, size_bytes: int, name: str, where: str
+    bucket: Bucket, retries: Retries, source: BinaryIO, *, size_bytes: int, name: str, where: str, tally: Tally
 ) -> None:
     """Store a file in parts; on failure nothing of it is left, as far as the store still answers.
 
@@ -31,20 +32,23 @@ def upload_in_parts(
         size_bytes: Of the file.
         name: Of the object.
         where: URL of the object, for messages.
+        tally: Told of each part that was sent.
 
     Raises:
         StorageError: A part cannot be stored, or parts keep going away.
     """
     for _ in range(_TRIES):
         with suppress(LostPartsError):
-            _upload(retries("write", where, lambda _: bucket.upload(name)), retries, _parts(source, size_bytes), where)
+            upload = retries("write", where, lambda _: bucket.upload(name))
+            _upload(upload, retries, _parts(source, size_bytes), where, tally)
             return
+        tally.start_over()
     raise StorageError(f"cannot write {where}: its parts went away {_TRIES} times before they were put together")
 
 
-def _upload(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str) -> None:
+def _upload(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str, tally: Tally) -> None:
     try:
-        receipts = _send_all(upload, retries, parts, where)
+        receipts = _send_all(upload, retries, parts, where, tally)
         retries("write", where, lambda _: upload.finish(receipts))
     finally:
         with suppress(Exception):
@@ -58,7 +62,7 @@ def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:
         yield data
 
 
-def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str) -> list[object]:
+def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str, tally: Tally) -> list[object]:
     receipts: list[object] = []
     flying: deque[Future[object]] = deque()
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-upload") as pool:
@@ -66,7 +70,7 @@ def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: s
             for number, data in enumerate(parts):
                 if len(flying) == _AT_ONCE:
                     receipts.append(flying.popleft().result())
-                flying.append(pool.submit(retries, "write", where, partial(_send, upload, number, data)))
+                flying.append(pool.submit(retries, "write", where, partial(_send, upload, tally, number, data)))
             receipts.extend(future.result() for future in flying)
         finally:
             for future in flying:
@@ -74,5 +78,7 @@ def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: s
     return receipts
 
 
-def _send(upload: Upload, number: int, data: bytes, _attempt: int) -> object:
-    return upload.send(number, data)
+def _send(upload: Upload, tally: Tally, number: int, data: bytes, _attempt: int) -> object:
+    receipt = upload.send(number, data)
+    tally.add(len(data))
+    return receipt

@@ -1,26 +1,49 @@
-"""What a backend promises, asked of the local one with the real runner."""
+"""What a backend promises, asked of the local one and of a cluster, with the real runner."""
 
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kinetic_core.model.job import JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.plugin import Backend, DriverContext
-from kinetic_local.plugin import kinetic_backend_drivers
-from tests.fakes.hand_made_job import make_job, result_of
+from kinetic_gke.cluster.sharing import close_clusters
+from kinetic_gke.plugin import kinetic_backend_drivers as gke_drivers
+from kinetic_local.plugin import kinetic_backend_drivers as local_drivers
+from tests.fakes.hand_made_job import make_job as make_any_job
+from tests.fakes.hand_made_job import result_of
+from tests.fakes.kube.fixtures import cluster, kubeconfig, room
+from tests.fakes.kube.waiting import Room
 from tests.fakes.recording_log import RecordingLog
 
+__all__ = ["cluster", "kubeconfig", "room"]
+
+MakeJob = Callable[..., JobSpec]
 WAIT_S = 60
+OF_THE_DOUBLE = "a process with a session of its own outlives its container on the test cluster, and on no other"
+NOT_ON_A_CLUSTER = {
+    "test_a_process_that_leaves_without_a_result_failed": "a cluster does not look into the store; the client does",
+    "test_cancelling_ends_every_process_of_the_job": f"{OF_THE_DOUBLE}; and a cluster gives pods their grace period",
+    "test_processes_that_a_job_leaves_behind_end_with_it": OF_THE_DOUBLE,
+}
+
+
+@pytest.fixture(params=["local", "gke"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    if request.param == "gke" and (reason := NOT_ON_A_CLUSTER.get(request.node.originalname)):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    opened: Backend = request.getfixturevalue(f"{request.param}_backend")
+    return opened
 
 
 @pytest.fixture
-def backend(tmp_path: Path, private_temp: Path) -> Iterator[Backend]:
+def local_backend(tmp_path: Path, private_temp: Path) -> Iterator[Backend]:
     """A backend whose jobs, processes and temporary files must all be gone in the end."""
-    (driver,) = kinetic_backend_drivers()
+    (driver,) = local_drivers()
     home = tmp_path / "home"
     home.mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(private_temp), "UNWANTED": "leak"}
@@ -29,6 +52,30 @@ def backend(tmp_path: Path, private_temp: Path) -> Iterator[Backend]:
     for ref in opened.find():
         opened.cancel(ref)
     assert list(private_temp.iterdir()) == []
+
+
+@pytest.fixture
+def gke_backend(room: Room, kubeconfig: Path, tmp_path: Path) -> Iterator[Backend]:
+    """A backend in a namespace of the test's own, on the test cluster."""
+    (driver,) = gke_drivers()
+    environ = {
+        "PATH": os.environ["PATH"],
+        "KUBECONFIG": str(kubeconfig),
+        "KINETIC_NAMESPACE": room.namespace,
+        "UNWANTED": "leak",
+    }
+    opened = driver.open(DriverContext(log=RecordingLog(), environ=environ, home=tmp_path))
+    yield opened
+    close_clusters()
+
+
+@pytest.fixture
+def make_job(request: pytest.FixtureRequest) -> MakeJob:
+    """Make a job by hand, which the backend under test takes."""
+    if request.node.callspec.params["backend"] == "local":
+        return make_any_job
+    room: Room = request.getfixturevalue("room")
+    return partial(make_any_job, container_image="prebuilt", namespace=room.namespace)
 
 
 @pytest.fixture
@@ -61,13 +108,13 @@ def wait_for(path: Path) -> str:
     return path.read_text().strip()
 
 
-def test_a_value_comes_home(backend: Backend, store: Path) -> None:
+def test_a_value_comes_home(backend: Backend, store: Path, make_job: MakeJob) -> None:
     spec = make_job(store, lambda a, b: {"sum": a + b}, 2, 3)
     assert run(backend, spec) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
     assert result_of(spec)["result"] == {"sum": 5}
 
 
-def test_a_functions_exception_is_a_failed_job_with_a_record(backend: Backend, store: Path) -> None:
+def test_a_functions_exception_is_a_failed_job_with_a_record(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def fail() -> None:
         raise LookupError("no such thing")
 
@@ -77,7 +124,7 @@ def test_a_functions_exception_is_a_failed_job_with_a_record(backend: Backend, s
     assert isinstance(result_of(spec)["exception"], LookupError)
 
 
-def test_leaving_with_success_is_success_with_none(backend: Backend, store: Path) -> None:
+def test_leaving_with_success_is_success_with_none(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def leave() -> None:
         raise SystemExit(0)
 
@@ -86,7 +133,7 @@ def test_leaving_with_success_is_success_with_none(backend: Backend, store: Path
     assert result_of(spec)["result"] is None
 
 
-def test_leaving_with_a_reason_is_a_failure_that_tells_it(backend: Backend, store: Path) -> None:
+def test_leaving_with_a_reason_is_a_failure_that_tells_it(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def leave() -> None:
         raise SystemExit("no quota")
 
@@ -95,12 +142,12 @@ def test_leaving_with_a_reason_is_a_failure_that_tells_it(backend: Backend, stor
     assert "no quota" in str(result_of(spec)["exception"])
 
 
-def test_a_process_that_leaves_without_a_result_failed(backend: Backend, store: Path) -> None:
+def test_a_process_that_leaves_without_a_result_failed(backend: Backend, store: Path, make_job: MakeJob) -> None:
     state = run(backend, make_job(store, lambda: os._exit(0)))
     assert (state.status, state.reason) == (JobStatus.FAILED, "exited without a result")
 
 
-def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, store: Path) -> None:
+def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, store: Path, make_job: MakeJob) -> None:
     state = run(backend, make_job(store, lambda: os._exit(7)))
     assert (state.status, state.exit_code) == (JobStatus.FAILED, 7)
     assert "exited with code 7" in state.reason
@@ -111,13 +158,13 @@ def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, stor
     [(signal.SIGKILL, "killed by SIGKILL, possibly out of memory"), (signal.SIGSEGV, "killed by SIGSEGV")],
 )
 def test_a_job_killed_by_a_signal_says_which(
-    backend: Backend, store: Path, number: signal.Signals, reason: str
+    backend: Backend, store: Path, make_job: MakeJob, number: signal.Signals, reason: str
 ) -> None:
     state = run(backend, make_job(store, lambda number: os.kill(os.getpid(), number), int(number)))
     assert state == JobState(status=JobStatus.FAILED, reason=reason, exit_code=128 + number)
 
 
-def test_what_was_printed_before_a_crash_is_in_the_log(backend: Backend, store: Path) -> None:
+def test_what_was_printed_before_a_crash_is_in_the_log(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def crash() -> None:
         print("out", end="")
         os.write(2, b"err \xff\n")
@@ -132,7 +179,7 @@ def test_what_was_printed_before_a_crash_is_in_the_log(backend: Backend, store: 
     assert log.endswith("last words")
 
 
-def test_what_a_child_process_prints_is_in_the_log(backend: Backend, store: Path) -> None:
+def test_what_a_child_process_prints_is_in_the_log(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def call() -> None:
         import subprocess
         import sys
@@ -144,7 +191,9 @@ def test_what_a_child_process_prints_is_in_the_log(backend: Backend, store: Path
     assert "from a child\n" in log_of(backend, ref_of(backend, spec))
 
 
-def test_a_followed_log_has_each_byte_once_and_ends_with_the_job(backend: Backend, store: Path) -> None:
+def test_a_followed_log_has_each_byte_once_and_ends_with_the_job(
+    backend: Backend, store: Path, make_job: MakeJob
+) -> None:
     def talk() -> None:
         for number in range(20):
             os.write(1, b"\xe6\x97")
@@ -158,7 +207,7 @@ def test_a_followed_log_has_each_byte_once_and_ends_with_the_job(backend: Backen
     assert followed == log_of(backend, ref)
 
 
-def test_the_tail_of_a_log_is_its_last_lines(backend: Backend, store: Path) -> None:
+def test_the_tail_of_a_log_is_its_last_lines(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def talk() -> None:
         for number in range(100):
             print("line", number)
@@ -169,7 +218,9 @@ def test_the_tail_of_a_log_is_its_last_lines(backend: Backend, store: Path) -> N
     assert "".join(backend.logs(ref_of(backend, spec), tail=2)) == "line 98\nline 99\n"
 
 
-def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(backend: Backend, store: Path) -> None:
+def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(
+    backend: Backend, store: Path, make_job: MakeJob
+) -> None:
     spec = make_job(store, lambda: 1)
     ref = backend.submit(spec)
     events = list(backend.events(ref, timeout_s=WAIT_S))
@@ -181,7 +232,9 @@ def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(backe
     assert list(backend.events(ref)) == events
 
 
-def test_waiting_for_events_ends_when_the_time_is_up(backend: Backend, store: Path, tmp_path: Path) -> None:
+def test_waiting_for_events_ends_when_the_time_is_up(
+    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
+) -> None:
     def linger(path: str) -> None:
         Path(path).write_text("running\n")
         time.sleep(WAIT_S)
@@ -193,7 +246,7 @@ def test_waiting_for_events_ends_when_the_time_is_up(backend: Backend, store: Pa
     backend.cancel(ref)
 
 
-def test_submitting_twice_is_one_job(backend: Backend, store: Path, tmp_path: Path) -> None:
+def test_submitting_twice_is_one_job(backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path) -> None:
     def count(path: str) -> None:
         with Path(path).open("a") as stream:
             stream.write("ran\n")
@@ -207,7 +260,9 @@ def test_submitting_twice_is_one_job(backend: Backend, store: Path, tmp_path: Pa
     assert (tmp_path / "runs").read_text() == "ran\n"
 
 
-def test_cancelling_ends_every_process_of_the_job(backend: Backend, store: Path, tmp_path: Path) -> None:
+def test_cancelling_ends_every_process_of_the_job(
+    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
+) -> None:
     def spread(path: str) -> None:
         import subprocess
         import sys
@@ -243,7 +298,9 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_processes_that_a_job_leaves_behind_end_with_it(backend: Backend, store: Path, tmp_path: Path) -> None:
+def test_processes_that_a_job_leaves_behind_end_with_it(
+    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
+) -> None:
     def leave(path: str) -> None:
         import subprocess
         import sys
@@ -257,7 +314,9 @@ def test_processes_that_a_job_leaves_behind_end_with_it(backend: Backend, store:
     assert [pid for pid in map(int, wait_for(tmp_path / "pids").split()) if is_running(pid)] == []
 
 
-def test_cancel_and_cleanup_succeed_when_there_is_nothing_left_to_do(backend: Backend, store: Path) -> None:
+def test_cancel_and_cleanup_succeed_when_there_is_nothing_left_to_do(
+    backend: Backend, store: Path, make_job: MakeJob
+) -> None:
     spec = make_job(store, lambda: 1)
     run(backend, spec)
     ref = ref_of(backend, spec)
@@ -271,14 +330,14 @@ def test_cancel_and_cleanup_succeed_when_there_is_nothing_left_to_do(backend: Ba
     assert list(backend.logs(ref, follow=True)) == []
 
 
-def test_cleanup_leaves_the_stores_artifacts_alone(backend: Backend, store: Path) -> None:
+def test_cleanup_leaves_the_stores_artifacts_alone(backend: Backend, store: Path, make_job: MakeJob) -> None:
     spec = make_job(store, lambda: 1)
     run(backend, spec)
     backend.cleanup(ref_of(backend, spec))
     assert sorted(path.name for path in (store / spec.job_id).iterdir()) == ["context.zip", "payload.pkl", "result.pkl"]
 
 
-def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path) -> None:
+def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path, make_job: MakeJob) -> None:
     ref = JobRef(backend="local", job_id="job-00000000", details={"job_url": f"file://{store}/job-00000000"})
     assert backend.status(ref).status is JobStatus.NOT_FOUND
     assert list(backend.events(ref)) == []
@@ -286,7 +345,7 @@ def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path)
     backend.cleanup(ref)
 
 
-def test_a_reference_survives_json(backend: Backend, store: Path) -> None:
+def test_a_reference_survives_json(backend: Backend, store: Path, make_job: MakeJob) -> None:
     spec = make_job(store, lambda: 1)
     run(backend, spec)
     ref = ref_of(backend, spec)
@@ -294,7 +353,7 @@ def test_a_reference_survives_json(backend: Backend, store: Path) -> None:
     assert backend.status(JobRef.from_json(ref.to_json())).status is JobStatus.SUCCEEDED
 
 
-def test_only_living_jobs_are_found(backend: Backend, store: Path, tmp_path: Path) -> None:
+def test_only_living_jobs_are_found(backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path) -> None:
     def linger(path: str) -> None:
         Path(path).write_text("running\n")
         time.sleep(WAIT_S)
@@ -308,7 +367,7 @@ def test_only_living_jobs_are_found(backend: Backend, store: Path, tmp_path: Pat
 
 
 def test_the_function_sees_its_job_and_nothing_of_the_client(
-    backend: Backend, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("/nowhere/of/the/client")
@@ -334,7 +393,9 @@ def test_the_function_sees_its_job_and_nothing_of_the_client(
     assert "notes.txt" in seen["files"]
 
 
-def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(backend: Backend, store: Path) -> None:
+def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(
+    backend: Backend, store: Path, make_job: MakeJob
+) -> None:
     def look(read: str) -> tuple[str, int, str]:
         text, sealed = Path(read).read_text(), Path("made/sealed")
         sealed.mkdir(parents=True)
@@ -359,7 +420,7 @@ def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(bac
 
 
 def test_a_secret_is_in_the_functions_environment_and_nowhere_else(
-    backend: Backend, store: Path, tmp_path: Path
+    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
 ) -> None:
     def look(path: str) -> str:
         arguments = Path("/proc/self/cmdline").read_text()
@@ -379,7 +440,7 @@ def test_a_secret_is_in_the_functions_environment_and_nowhere_else(
     assert [path for path in files if b"s3cr3t" in path.read_bytes()] == []
 
 
-def test_a_job_that_takes_too_long_is_ended(backend: Backend, store: Path) -> None:
+def test_a_job_that_takes_too_long_is_ended(backend: Backend, store: Path, make_job: MakeJob) -> None:
     def linger() -> None:
         time.sleep(WAIT_S)
 

@@ -6,20 +6,26 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from kinetic_core.errors import ObjectNotFoundError, StorageError
-from kinetic_core.plugin import Storage
+from kinetic_core.plugin import ReportingStorage, Storage
 from tests.contract.conftest import Place
 from tests.contract.stores import open_store
+from tests.fakes.servers.stores import CLOUDS
 
 ODD_KEYS = (
     "plain",
     "with space",
     "a*",
     "a?b",
+    "a*b",
     "[ab]",
+    "a[1].txt",
+    "a%20b",
+    "#x",
     "per%20cent",
     "hash#tag",
     "naïve-日本",
@@ -66,6 +72,18 @@ def test_a_file_comes_back_byte_for_byte(store: Storage, local: Path) -> None:
     store.put_file(local / "in", "job/context.zip")
     store.get_file("job/context.zip", local / "out")
     assert (local / "out").read_bytes() == (local / "in").read_bytes()
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 3_000_000])
+def test_what_is_told_of_a_file_adds_up_to_its_size(store: Storage, local: Path, size_bytes: int) -> None:
+    (local / "in").write_bytes(b"x" * size_bytes)
+    sent, received = list[int](), list[int]()
+    reporting = cast("ReportingStorage", store)
+    reporting.put_file(local / "in", "job/context.zip", progress=sent.append)
+    reporting.get_file("job/context.zip", local / "out", progress=received.append)
+    assert (sum(sent), sum(received)) == (size_bytes, size_bytes)
+    if size_bytes > 1 << 20:
+        assert len(received) > 1
 
 
 def test_an_empty_object_exists(store: Storage) -> None:
@@ -200,18 +218,21 @@ def test_one_of_many_threads_wins_put_if_absent(store: Storage) -> None:
     assert store.get_bytes("claimed") == b"%d" % won.index(True) * 1000
 
 
-def _claim(url: str, number: int, rounds: int) -> list[bool]:
-    store = open_store(url, Path("/"))
+def _claim(url: str, options: dict[str, Any] | None, number: int, rounds: int) -> list[bool]:
+    store = open_store(url, Path("/"), options)
     return [store.put_if_absent(b"%d" % number, f"round/{turn}") for turn in range(rounds)]
 
 
-def test_one_of_many_processes_wins_put_if_absent(tmp_path: Path) -> None:
-    url, rounds = f"file://{tmp_path}/store", 50
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        won = pool.starmap(_claim, [(url, number, rounds) for number in range(4)])
-    store = open_store(url, tmp_path)
+def test_one_of_many_processes_wins_put_if_absent(place: Place, store: Storage) -> None:
+    if place.scheme == "memory":
+        pytest.skip("no two processes share it")
+    rounds = 20
+    options = None if place.proxy is None else CLOUDS[place.scheme].options(place.proxy.address)
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        won = pool.starmap(_claim, [(place.url, options, number, rounds) for number in range(3)])
+    winners = [[number for number in range(3) if won[number][turn]] for turn in range(rounds)]
+    assert [len(of_turn) for of_turn in winners] == [1] * rounds, winners
     for turn in range(rounds):
-        assert [of_process[turn] for of_process in won].count(True) == 1
         assert won[int(store.get_bytes(f"round/{turn}"))][turn]
     assert keys(store) == sorted(f"round/{turn}" for turn in range(rounds))
 

@@ -13,7 +13,18 @@ from typing import Final, Literal
 import attrs
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 
-Fault = Literal["status", "reset", "reset_mid_request", "lost_reply", "truncated", "altered", "altered_request"]
+Fault = Literal[
+    "status",
+    "reset",
+    "reset_mid_request",
+    "lost_reply",
+    "truncated",
+    "altered",
+    "altered_request",
+    "held",  # passes when the rules change
+    "deaf",  # is accepted, and neither read nor answered
+    "mute",  # is read, and never answered
+]
 
 # A second `Server`, as some servers send, is more than aiohttp takes in Python's development mode.
 _HOP_BY_HOP: Final = frozenset(
@@ -29,6 +40,7 @@ class Rule:
     fault: Fault
     status: int = 503
     headers: dict[str, str] = attrs.field(factory=dict)
+    text: str = "broken on purpose"
     method: str = ".*"
     path: str = ".*"
     """Regular expression, searched in the path with its query as it stands in the request."""
@@ -37,6 +49,8 @@ class Rule:
     times: int = 1
     """Matching requests that fail; then all pass again."""
     hits: int = attrs.field(default=0, init=False)
+    lifted: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    """Set when the rule holds no more."""
 
     def strikes(self, method: str, path: str) -> bool:
         """Tell whether this request fails, and count it."""
@@ -55,9 +69,13 @@ class Proxy:
     rules: list[Rule] = attrs.field(factory=list)
     seen: list[tuple[str, str]] = attrs.field(factory=list)
     """Method and path of each request since the last `break_`."""
+    loop: asyncio.AbstractEventLoop | None = None
 
     def break_(self, *rules: Rule) -> None:
         """Replace the rules, and forget the requests seen."""
+        for rule in self.rules:
+            if self.loop is not None:
+                self.loop.call_soon_threadsafe(rule.lifted.set)
         self.rules[:] = rules
         self.seen.clear()
 
@@ -73,8 +91,15 @@ class Proxy:
         match rule and rule.fault:
             case "status" if rule:
                 await request.read()
-                return web.Response(status=rule.status, headers=rule.headers, text="broken on purpose")
+                return web.Response(status=rule.status, headers=rule.headers, text=rule.text)
             case "reset":
+                return _reset(request)
+            case "held" if rule:
+                await rule.lifted.wait()
+            case "deaf" | "mute" if rule:
+                if rule.fault == "mute":
+                    await request.read()
+                await rule.lifted.wait()
                 return _reset(request)
             case "reset_mid_request":
                 await request.content.readany()
@@ -150,6 +175,7 @@ def proxied(upstream: str) -> Iterator[Proxy]:
     try:
         yield proxy
     finally:
+        proxy.break_()
         loop.call_soon_threadsafe(stop.set)
         thread.join()
         loop.close()
@@ -172,6 +198,7 @@ async def _serve(proxy: Proxy, started: Callable[[], None], stop: asyncio.Event)
     await site.start()
     host, port = runner.addresses[0][:2]
     proxy.address = f"http://{host}:{port}"
+    proxy.loop = asyncio.get_running_loop()
     started()
     await stop.wait()
     await runner.cleanup()

@@ -14,6 +14,7 @@ from kinetic_fsspec.generic import FsspecBucket
 from kinetic_fsspec.parts import LocalSink
 from kinetic_fsspec.remote import WHOLE_BYTES, RemoteStorage
 from kinetic_fsspec.retries import Policy, Retries
+from kinetic_fsspec.tally import Tally
 from tests.fakes.recording_log import RecordingLog
 
 
@@ -144,7 +145,7 @@ def test_large_bytes_go_in_parts() -> None:
 
 def test_a_full_disk_is_not_the_stores_fault(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(StorageError, match="cannot write the local"):
-        LocalSink(full, tmp_path / "out").write(b"1")
+        LocalSink(full, tmp_path / "out", Tally(None)).write(b"1")
 
 
 def test_two_stores_of_one_process_share_what_is_in_memory() -> None:

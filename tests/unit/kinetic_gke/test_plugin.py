@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from kinetic.host import load_host
-from kinetic_core.errors import PluginError
+from kinetic_core.plugin import DriverContext
 from kinetic_gke import plugin, specs
 from kinetic_gke.accelerators import listing
+from kinetic_gke.backend import GkeBackend
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.patch import patched_job
 from tests.fakes.plugin_site import PluginSite
@@ -31,13 +32,12 @@ def test_it_lists_its_accelerators() -> None:
     assert host.accelerators() == tuple(plugin.kinetic_accelerators()) == listing()
 
 
-def test_it_offers_no_backend_before_there_is_one_and_the_host_says_so() -> None:
+def test_it_offers_the_backend_and_opens_it_without_asking_a_cluster(tmp_path: Path) -> None:
     host = load_host(OTHERS, log=RecordingLog())
     (info,) = (one for one in host.plugins() if one.name == "gke")
-    assert info.hooks == ("kinetic_accelerators", "kinetic_add_hookspecs")
-    assert "gke" not in host.backends()
-    with pytest.raises(PluginError, match="'gke' is not part of this release"):
-        host.backend_driver("gke")
+    assert info.hooks == ("kinetic_accelerators", "kinetic_add_hookspecs", "kinetic_backend_drivers")
+    opened = host.open_backend("gke", DriverContext(log=RecordingLog(), environ={}, home=tmp_path))
+    assert isinstance(opened, GkeBackend)
 
 
 def test_another_plugin_patches_the_pods(site: PluginSite) -> None:

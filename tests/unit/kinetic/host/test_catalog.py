@@ -55,8 +55,7 @@ def test_a_backend_is_opened_with_the_context(site: PluginSite, log: RecordingLo
         ("lsf", ["no_such_library", "pip install no_such_library"]),
         ("importing", ["ModuleNotFoundError", "kinetic-hpc 1.0", "pip install it"]),
         ("failing", ["ZeroDivisionError", "kinetic-hpc 1.0", "report it"]),
-        ("gke", ["not part of this release", "slurm (from kinetic-hpc 1.0"]),
-        ("pathways", ["not part of this release"]),
+        ("pathways", ["not part of this release", "slurm (from kinetic-hpc 1.0"]),
     ],
 )
 def test_a_backend_that_cannot_be_opened_says_why_and_what_to_do(

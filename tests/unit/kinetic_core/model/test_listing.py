@@ -1,8 +1,8 @@
 import os
 from pathlib import Path
 
-from kinetic_core.model.entry import ArchiveEntry
-from kinetic_core.model.listing import MODE, SIZE, STATUS, ArchiveEntries, Listed, listed
+from kinetic_core.model.entry import ArchiveEntries, ArchiveEntry
+from kinetic_core.model.listing import MODE, SIZE, STATUS, Listed, listed
 from kinetic_core.model.package import Manifest
 
 ROWS: list[Listed] = [

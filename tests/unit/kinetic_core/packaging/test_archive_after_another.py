@@ -260,7 +260,7 @@ def test_an_archive_that_can_no_longer_be_read_in_the_middle_of_copying_is_done_
 
 def test_an_archive_made_by_another_codec_is_not_mixed_in(root: Path, target: Path, reads: Reads) -> None:
     plain = find_codec([LIBRARIES[-1]])
-    other = attrs.evolve(plain, name="another")
+    other = plain._replace(name="another")
     earlier = write_archive(later(grow(root, FILES)), PLAN, target.parent / "first.zip", codec=other).snapshot
     reads.opened.clear()
     written = write_archive(later(root), PLAN, target, codec=plain, earlier=earlier)

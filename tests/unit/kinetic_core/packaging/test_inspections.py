@@ -1,16 +1,19 @@
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 
 from kinetic_core.findings import Finding, Severity
-from kinetic_core.model.entry import ArchiveEntry
-from kinetic_core.model.listing import ArchiveEntries, Listed
+from kinetic_core.model.entry import ArchiveEntries, ArchiveEntry
 from kinetic_core.model.package import Artifact, Manifest, Package, PayloadComponent
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.packaging.inspections import inspect, megabytes
 from tests.unit.kinetic_core.packaging.trees import package_root, surroundings
+
+if TYPE_CHECKING:
+    from kinetic_core.model.listing import Listed
 
 MB = 1024**2
 

@@ -16,13 +16,20 @@ SHAPE: dict[str, Any] = {
     "hf_trust_remote_code": True,
 }
 FULL = Reference(
-    uri="gs://b/d/", is_dir=True, mount_path="/mnt", fuse=True, hf_trust_remote_code=True, id="a1", empty_dirs=("e",)
+    uri="gs://b/d/",
+    is_dir=True,
+    mount_path="/mnt",
+    fuse=True,
+    hf_trust_remote_code=True,
+    id="a1",
+    empty_dirs=("e",),
+    content_sha256="0a",
 )
 
 
 def test_a_reference_has_the_keys_of_the_contract() -> None:
-    assert FULL.to_dict() == {**SHAPE, "id": "a1", "empty_dirs": ["e"]}
-    assert "empty_dirs" not in Reference(uri="x", is_dir=False).to_dict()
+    assert FULL.to_dict() == {**SHAPE, "id": "a1", "empty_dirs": ["e"], "content_sha256": "0a"}
+    assert not {"empty_dirs", "content_sha256"} & Reference(uri="x", is_dir=False).to_dict().keys()
 
 
 def test_a_reference_comes_back_from_its_dict() -> None:

@@ -1,0 +1,183 @@
+"""Files on their way to a store or from it, shown to a person: a live bar at a terminal, one line otherwise.
+
+Nothing is shown of what takes less than a second.
+"""
+
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from kinetic import terminal
+from kinetic.log import get_logger, wants_warnings_only
+from kinetic_core.plugin import ReportingStorage, Storage
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+Direction = Literal["upload", "download"]
+
+WORTH_SHOWING_S: Final = 1.0
+# The batch's transfer, where a thread fetches one of many results.
+_outer: "ContextVar[Transfer | None]" = ContextVar("outer transfer", default=None)
+
+
+class Transfer:
+    """Some files that are moved together; threads may move several at once."""
+
+    def __init__(self, direction: Direction, what: str, storage: Storage, size_bytes: int | None) -> None:
+        """Use `transfer` rather than this."""
+        self._direction: Direction = direction
+        self._what = what
+        self.storage = storage
+        self._size_bytes = size_bytes
+        self._reports = _reports(storage)
+        self._files = 0
+        self._moved = 0
+        self._bar: _Bar | None = None
+        self._has_ended = False
+        self._lock = threading.Lock()
+
+    def put_file(self, path: Path, key: str) -> None:
+        """Store a file, as the store's own method does."""
+        if self._reports:
+            cast("ReportingStorage", self.storage).put_file(path, key, progress=self._move)
+        else:
+            self.storage.put_file(path, key)
+            self._move(path.stat().st_size)
+        self._count()
+
+    def get_file(self, key: str, path: Path) -> None:
+        """Fetch a file, as the store's own method does."""
+        if self._reports:
+            cast("ReportingStorage", self.storage).get_file(key, path, progress=self._move)
+        else:
+            self.storage.get_file(key, path)
+            self._move(path.stat().st_size)
+        self._count()
+
+    def adopt_thread(self) -> None:
+        """Let each transfer that the calling thread begins count as a part of this one."""
+        _outer.set(self)
+
+    def draw(self) -> None:
+        """Show a bar from now on, where there is a terminal for one."""
+        console = terminal.open_console()
+        with self._lock:
+            if console is not None and not self._has_ended:
+                self._bar = _Bar(console, f"{self._direction} of {self._what}", self._size_bytes)
+                self._bar.show(self._moved)
+
+    def end(self) -> bool:
+        """Take the bar away; tell whether there was one."""
+        with self._lock:
+            self._has_ended = True
+            if self._bar is not None:
+                self._bar.stop()
+            return self._bar is not None
+
+    def log(self, took_s: float) -> None:
+        """Tell of the whole in one line."""
+        get_logger("kinetic.transfers").info(
+            f"{self._direction}_finished",
+            what=self._what,
+            files=self._files,
+            size_bytes=self._moved,
+            duration_s=round(took_s, 1),
+        )
+
+    def _move(self, size_bytes: int) -> None:
+        with self._lock:
+            self._moved += size_bytes
+            if self._bar is not None:
+                self._bar.show(self._moved)
+
+    def _count(self) -> None:
+        with self._lock:
+            self._files += 1
+
+
+@contextmanager
+def transfer(
+    direction: Direction,
+    what: str,
+    storage: Storage,
+    *,
+    size_bytes: int | None,
+    after_s: float = WORTH_SHOWING_S,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Transfer]:
+    """Show what is moved in the block once that takes more than a second; a failure is left to its exception.
+
+    Args:
+        direction: Which way.
+        what: For a person, such as a file's name.
+        storage: The store.
+        size_bytes: Of all files; `None` where nobody knows.
+        after_s: How long it has to take.
+        clock: Seconds.
+    """
+    outer = _outer.get()
+    if outer is not None and outer.storage is storage:
+        yield outer
+        return
+    moving, started_s = Transfer(direction, what, storage, size_bytes), clock()
+    timer = threading.Timer(after_s, moving.draw)
+    timer.daemon = True
+    if terminal.is_present() and not wants_warnings_only():
+        timer.start()
+    try:
+        yield moving
+    finally:
+        timer.cancel()
+        was_drawn = moving.end()
+        # No thread of ours is left to a caller that forks.
+        if timer.is_alive():
+            timer.join()
+    took_s = clock() - started_s
+    if took_s >= after_s and not was_drawn:
+        moving.log(took_s)
+
+
+def _reports(storage: Storage) -> bool:
+    methods = (storage.put_file, storage.get_file)
+    return all("progress" in inspect.signature(method).parameters for method in methods)
+
+
+class _Bar:
+    """A live bar with bytes, rate and the time left."""
+
+    def __init__(self, console: Any, what: str, size_bytes: int | None) -> None:
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        self._progress: Progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            redirect_stdout=terminal.draws_stdout_too(),
+        )
+        self._task: TaskID = self._progress.add_task(what, total=size_bytes)
+        # A terminal that has gone harms no transfer.
+        with suppress(OSError):
+            self._progress.start()
+
+    def show(self, moved_bytes: int) -> None:
+        self._progress.update(self._task, completed=moved_bytes)
+
+    def stop(self) -> None:
+        with suppress(OSError):
+            self._progress.stop()

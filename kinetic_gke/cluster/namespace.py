@@ -1,0 +1,278 @@
+"""One namespace: its jobs as they stand, from one watch of Jobs and one of pods for all who ask in this process."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import attrs
+
+from kinetic_core.plugin import Logger
+from kinetic_gke.cluster.client import Apis, Client, Json
+from kinetic_gke.cluster.watching import Watch
+from kinetic_gke.diagnosis.ending import departed
+from kinetic_gke.diagnosis.look import Look, holding, look_at, phase
+from kinetic_gke.diagnosis.waiting import wants_news
+from kinetic_gke.manifest.names import APP, APP_VALUE, selector
+
+_OURS: Final = selector({APP: APP_VALUE})
+_JOB_NAME: Final = "batch.kubernetes.io/job-name"
+_INTEREST_S: Final = 60.0
+"""How long after somebody last asked the watches go on."""
+_FIRST_NEWS_S: Final = 0.5
+_LONGEST_NEWS_S: Final = 60.0
+
+
+@attrs.define
+class _News:
+    """Events about one job that waits, and when to ask for them again."""
+
+    events: list[Json] = attrs.field(factory=list)
+    pause_s: float = _FIRST_NEWS_S
+    next_s: float = attrs.field(factory=lambda: time.monotonic() + _FIRST_NEWS_S)
+
+
+class Waiter:
+    """Somebody who waits for a change of one job."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self._changed = threading.Event()
+
+    def tell(self) -> None:
+        """Let the wait end."""
+        self._changed.set()
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait until something changed since the last wait, or the time is up."""
+        self._changed.wait(timeout_s)
+        self._changed.clear()
+
+
+class Namespace:
+    """The jobs of one namespace. A first question is asked of the server; who asks again is answered from a watch."""
+
+    def __init__(self, client: Client, name: str, log: Logger) -> None:
+        """Watch nothing yet.
+
+        Args:
+            client: Of the cluster.
+            name: Of the namespace.
+            log: For the watches.
+        """
+        self.client = client
+        self.name = name
+        self._lock = threading.Lock()
+        self._asked_s: float | None = None
+        self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
+        self._pods: dict[str, set[str]] = {}
+        self._news: dict[str, _News] = {}
+        self._departed: dict[str, dict[str, Json]] = {}
+        self._expected: dict[str, Callable[[Json | None], bool]] = {}
+        self._jobs_watch = Watch(
+            client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
+        )
+        self._pods_watch = Watch(
+            client, self._list_pods, what=f"pods of {name!r}", changed=self._pod_changed, wanted=self._wanted, log=log
+        )
+
+    def look(self, name: str, index: int | None = None) -> Look | None:
+        """Return how a Job stands with its pods; `None` where there is none of that name.
+
+        Args:
+            name: Of the Job.
+            index: Of the job in its array.
+
+        Raises:
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        now_s = time.monotonic()
+        with self._lock:
+            again = self._asked_s is not None and now_s - self._asked_s < _INTEREST_S
+            self._asked_s = now_s
+        if not again and not self._jobs_watch.runs:
+            return self.look_now(name, index)
+        return self.look_watched(name, index)
+
+    def look_watched(self, name: str, index: int | None = None) -> Look | None:
+        """Do the same from the watches; they are started where they do not run."""
+        self._start()
+        job = self._jobs_watch.get(name)
+        if job is None or not self._is_up_to_date(name, job):
+            # What was made or changed here a moment ago may not have come through the watch.
+            return self.look_now(name, index)
+        pods = self._pods_of(name)
+        if _is_ahead(job, pods):
+            # The two watches are not in step, and the end of a job is told by its pods.
+            pods = self._with_departed(name, self._read_pods(name))
+        return look_at(job, pods, index)
+
+    def look_now(self, name: str, index: int | None = None) -> Look | None:
+        """Do the same by asking the server."""
+        job = self.client.found(
+            f"show the Job {name!r}",
+            lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
+        )
+        return None if job is None else look_at(job, self._with_departed(name, self._read_pods(name)), index)
+
+    def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
+        """Take note of a change that is made from here: until the watch shows it, the server is asked.
+
+        Args:
+            name: Of the Job.
+            seen: Tells whether a Job, or that there is none, shows the change.
+        """
+        if self._jobs_watch.runs:
+            self._expected[name] = seen
+
+    def _is_up_to_date(self, name: str, job: Json) -> bool:
+        seen = self._expected.get(name)
+        if seen is None or seen(job):
+            self._expected.pop(name, None)
+            return True
+        return False
+
+    def news_of(self, look: Look) -> list[Json]:
+        """Return the events that say why a job waits, where nothing else does; seldom asked for anew."""
+        name = str(look.job["metadata"]["name"])
+        if not wants_news(look):
+            self._news.pop(name, None)
+            return []
+        known = self._news.setdefault(name, _News())
+        if time.monotonic() >= known.next_s:
+            known.pause_s = min(2 * known.pause_s, _LONGEST_NEWS_S)
+            known.next_s = time.monotonic() + known.pause_s
+            known.events = self._read_events(look)
+        return known.events
+
+    def news_due_s(self, look: Look) -> float | None:
+        """Return in how many seconds news may be had; `None` where the watches tell everything."""
+        known = self._news.get(str(look.job["metadata"]["name"]))
+        return None if known is None else max(known.next_s - time.monotonic(), 0.01)
+
+    def fresh_news_of(self, look: Look) -> list[Json]:
+        """Return those events as they are now."""
+        return self._read_events(look) if wants_news(look) else []
+
+    @contextmanager
+    def waiting(self, name: str) -> Iterator[Waiter]:
+        """Lend somebody who is told of each change of a Job and its pods."""
+        waiter = Waiter()
+        with self._lock:
+            self._waiters[name].add(waiter)
+        try:
+            yield waiter
+        finally:
+            with self._lock:
+                self._waiters[name].discard(waiter)
+                if not self._waiters[name]:
+                    del self._waiters[name]
+                self._asked_s = time.monotonic()
+
+    def check(self) -> None:
+        """Raise what keeps the watches from telling the truth.
+
+        Raises:
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        self._jobs_watch.check()
+        self._pods_watch.check()
+
+    def jobs(self) -> list[Json]:
+        """Return the Jobs of this project, as the server tells."""
+        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs)
+        return list(answer.get("items") or [])
+
+    def close(self) -> None:
+        """End the watches."""
+        self._jobs_watch.close()
+        self._pods_watch.close()
+
+    def _start(self) -> None:
+        # Pods first: what a Job's end says of its pods is then known.
+        self._pods_watch.start()
+        self._jobs_watch.start()
+
+    def _wanted(self) -> bool:
+        with self._lock:
+            recently = self._asked_s is not None and time.monotonic() - self._asked_s < _INTEREST_S
+            return bool(self._waiters) or recently
+
+    def _list_jobs(self, apis: Apis, options: Mapping[str, Any]) -> Any:
+        return apis.batch.list_namespaced_job(self.name, label_selector=_OURS, **options)
+
+    def _list_pods(self, apis: Apis, options: Mapping[str, Any]) -> Any:
+        return apis.core.list_namespaced_pod(self.name, label_selector=_OURS, **options)
+
+    def _read_pods(self, job: str) -> list[Json]:
+        answer = self.client.sure(
+            f"list the pods of {self.name!r}",
+            lambda apis, options: apis.core.list_namespaced_pod(
+                self.name, label_selector=selector({_JOB_NAME: job}), **options
+            ),
+        )
+        return list(answer.get("items") or [])
+
+    def _read_events(self, look: Look) -> list[Json]:
+        about = [look.job, *look.pods[-1:]]
+        return [event for obj in about for event in self._events_about(str(obj["metadata"]["uid"]))]
+
+    def _events_about(self, uid: str) -> list[Json]:
+        answer = self.client.sure(
+            f"list the events of {self.name!r}",
+            lambda apis, options: apis.core.list_namespaced_event(
+                self.name, field_selector=f"involvedObject.uid={uid}", **options
+            ),
+        )
+        return list(answer.get("items") or [])
+
+    def _pods_of(self, job: str) -> list[Json]:
+        with self._lock:
+            names = list(self._pods.get(job, ()))
+        pods = [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
+        return self._with_departed(job, pods)
+
+    def _with_departed(self, job: str, pods: list[Json]) -> list[Json]:
+        """Add the pods that were seen here and are no more: a preempted pod says why only as long as it is there."""
+        there = {pod["metadata"]["name"] for pod in pods}
+        with self._lock:
+            return pods + [pod for name, pod in self._departed.get(job, {}).items() if name not in there]
+
+    def _job_changed(self, job: Json) -> None:
+        name = str(job["metadata"]["name"])
+        if self._jobs_watch.get(name) is None:
+            with self._lock:
+                self._expected.pop(name, None)
+                self._departed.pop(name, None)
+                self._news.pop(name, None)
+        self._tell(name)
+
+    def _pod_changed(self, pod: Json) -> None:
+        name, job = str(pod["metadata"]["name"]), str((pod["metadata"].get("labels") or {}).get(_JOB_NAME, ""))
+        with self._lock:
+            if self._pods_watch.get(name) is not None:
+                self._pods.setdefault(job, set()).add(name)
+            elif job in self._pods:
+                self._pods[job].discard(name)
+                if not self._pods[job]:
+                    del self._pods[job]
+                if self._jobs_watch.get(job) is not None:
+                    self._departed.setdefault(job, {})[name] = departed(pod)
+        self._tell(job)
+
+    def _tell(self, job: str) -> None:
+        with self._lock:
+            waiters = list(self._waiters.get(job, ()))
+        for waiter in waiters:
+            waiter.tell()
+
+
+def _is_ahead(job: Json, pods: Sequence[Json]) -> bool:
+    """Tell whether a Job has ended, and has counted pods whose end is not known yet."""
+    if not (holding(job, "Failed") or holding(job, "Complete")):
+        return False
+    status = job.get("status") or {}
+    ended = sum(phase(pod) in {"Succeeded", "Failed"} for pod in pods)
+    return ended < int(status.get("succeeded") or 0) + int(status.get("failed") or 0)

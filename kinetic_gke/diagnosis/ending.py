@@ -1,0 +1,117 @@
+"""Why a job failed: what its last failed pod says, and the Job where no pod is left."""
+
+import signal
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kinetic_core.model.job import JobState, JobStatus
+from kinetic_gke.diagnosis.look import Json, Look, container_statuses, holding, phase, worker_status
+from kinetic_gke.manifest.pod import WORKER
+
+_DELETED: Final = "PodDeleted"
+_KILLED: Final = 137
+_OF_SIGNALS: Final = 128
+_DISRUPTIONS: Final[Mapping[str, tuple[JobStatus, str]]] = {
+    "PreemptionByScheduler": (JobStatus.PREEMPTED, "preempted: a pod of higher priority took its place"),
+    "TerminationByKubelet": (
+        JobStatus.PREEMPTED,
+        "preempted: its node was shut down, as spot nodes are when they are reclaimed",
+    ),
+    "EvictionByEvictionAPI": (JobStatus.PREEMPTED, "evicted: its node was drained, for an upgrade or to save nodes"),
+    "DeletionByTaintManager": (JobStatus.FAILED, "its node was lost: it no longer answered"),
+    "DeletionByPodGC": (JobStatus.FAILED, "its node was lost: it is no more"),
+}
+
+
+def failed_state(look: Look, condition: Json) -> JobState:
+    """Return the state of a job whose Job, or index, has failed.
+
+    Args:
+        look: At the job.
+        condition: The Job's `Failed`, or an empty one.
+    """
+    for pod in reversed(look.pods):
+        state = pod_failure(pod)
+        if state is not None:
+            return state
+    reason, message = str(condition.get("reason", "")), str(condition.get("message", ""))
+    return JobState(
+        status=JobStatus.FAILED, reason=f"{reason}: {message}".strip(": ") or "it failed, and no pod is left"
+    )
+
+
+def pod_failure(pod: Json) -> JobState | None:
+    """Return how a pod failed; `None` where it did not."""
+    status = pod.get("status") or {}
+    disruption = holding(pod, "DisruptionTarget")
+    ended = worker_status(pod).get("terminated") or {}
+    code = ended.get("exitCode")
+    if phase(pod) == "Succeeded" or (phase(pod) != "Failed" and disruption is None and not code):
+        return None
+    reason = str(status.get("reason") or "")
+    if reason == "DeadlineExceeded":
+        limit = pod["spec"].get("activeDeadlineSeconds")
+        return JobState(status=JobStatus.FAILED, reason=f"timed out after {limit} s", exit_code=code)
+    if reason == "Evicted":
+        return JobState(status=JobStatus.FAILED, reason=f"evicted: {status.get('message', '')}", exit_code=code)
+    if disruption is not None:
+        return _disrupted(disruption, code)
+    if reason == _DELETED:
+        return JobState(status=JobStatus.FAILED, reason="its pod was deleted from outside", exit_code=code)
+    return _exited(pod, ended)
+
+
+def departed(pod: Json) -> Json:
+    """Return a pod that is no more, as it was last: one that had not ended has failed with that."""
+    status = pod.get("status") or {}
+    if phase(pod) in {"Succeeded", "Failed"}:
+        return pod
+    return {**pod, "status": {**status, "phase": "Failed", "reason": status.get("reason") or _DELETED}}
+
+
+def _disrupted(disruption: Json, code: int | None) -> JobState:
+    reason, message = str(disruption.get("reason", "")), str(disruption.get("message", ""))
+    status, text = _DISRUPTIONS.get(reason, (JobStatus.FAILED, f"disrupted: {reason}"))
+    return JobState(status=status, reason=f"{text} ({message})" if message else text, exit_code=code)
+
+
+def _exited(pod: Json, ended: Mapping[str, Any]) -> JobState:
+    if not ended:
+        return JobState(status=JobStatus.FAILED, reason=_before_the_worker(pod))
+    code = int(ended.get("exitCode", 0))
+    return JobState(status=JobStatus.FAILED, reason=_exit_reason(pod, ended, code), exit_code=code)
+
+
+def _exit_reason(pod: Json, ended: Mapping[str, Any], code: int) -> str:
+    reason = ended.get("reason")
+    if reason == "OOMKilled":
+        return f"OOMKilled: it used more memory than {_memory(pod)}; ask for more with KINETIC_GKE_MEMORY"
+    if reason in {"StartError", "ContainerCannotRun"}:
+        return f"its command could not be started: {ended.get('message', '')}"
+    if code <= _OF_SIGNALS:
+        return f"exited with code {code}"
+    try:
+        name = signal.Signals(code - _OF_SIGNALS).name
+    except ValueError:
+        return f"exited with code {code}"
+    return f"killed by {name}, possibly out of memory" if code == _KILLED else f"killed by {name}"
+
+
+def _memory(pod: Json) -> str:
+    for container in pod["spec"].get("containers") or []:
+        if container["name"] == WORKER:
+            asked = container.get("resources") or {}
+            limit = (asked.get("limits") or {}).get("memory") or (asked.get("requests") or {}).get("memory")
+            return f"its {limit}" if limit else "its node had to spare"
+    return "its node had to spare"
+
+
+def _before_the_worker(pod: Json) -> str:
+    """Return why a pod failed whose worker never ran."""
+    for status in container_statuses(pod):
+        ended = (status.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            said = f": {ended['message']}" if ended.get("message") else ""
+            return f"its container {status['name']!r} exited with code {ended['exitCode']}{said}"
+    told = pod.get("status") or {}
+    return f"{told.get('reason', '')}: {told.get('message', '')}".strip(": ") or "its pod failed before it ran"

@@ -1,0 +1,112 @@
+"""One look at a job: its Job and its pods as they were answered, and the few questions that are asked of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from kinetic_gke.diagnosis.moment import moment
+from kinetic_gke.manifest.pod import WORKER
+
+Json = Mapping[str, Any]
+
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+
+
+@attrs.frozen(kw_only=True)
+class Look:
+    """A Job and its pods at about one time."""
+
+    job: Json
+    pods: Sequence[Json] = ()
+    """Of the job, in the order of their creation."""
+    index: int | None = None
+    """Of the job in its array; `None` where the Job is the job alone."""
+
+    @property
+    def of_host_0(self) -> list[Json]:
+        """Return the pods that run, or ran, the function's first host: one for each attempt."""
+        if self.index is not None or not _is_indexed(self.job):
+            return list(self.pods)
+        return [pod for pod in self.pods if index_of(pod) == 0]
+
+    def condition(self, kind: str) -> Json | None:
+        """Return the Job's condition of a kind where it holds."""
+        return holding(self.job, kind)
+
+
+def look_at(job: Json, pods: Sequence[Json], index: int | None = None) -> Look:
+    """Return a look at a job, with the pods that are its own.
+
+    Args:
+        job: The Job.
+        pods: Of the Job, in any order.
+        index: Of the job in its array.
+    """
+    own = [pod for pod in pods if index is None or index_of(pod) == index]
+    own.sort(key=_order)
+    return Look(job=job, pods=tuple(own), index=index)
+
+
+def holding(obj: Json, kind: str) -> Json | None:
+    """Return an object's condition of a kind where it holds.
+
+    >>> holding({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, "Failed")
+    {'type': 'Failed', 'status': 'True'}
+    """
+    for condition in (obj.get("status") or {}).get("conditions") or []:
+        if condition["type"] == kind and condition["status"] == "True":
+            found: Json = condition
+            return found
+    return None
+
+
+def index_of(pod: Json) -> int | None:
+    """Return a pod's completion index; `None` where its Job has none."""
+    text = (pod["metadata"].get("annotations") or {}).get(_INDEX, "")
+    return int(text) if text.isdigit() else None
+
+
+def container_statuses(pod: Json) -> Iterator[Json]:
+    """Yield the status of each container, in the order in which they start."""
+    status = pod.get("status") or {}
+    yield from status.get("initContainerStatuses") or []
+    yield from status.get("containerStatuses") or []
+
+
+def worker_status(pod: Json) -> Json:
+    """Return the state of the worker's container: `waiting`, `running` or `terminated`; empty where there is none."""
+    for status in (pod.get("status") or {}).get("containerStatuses") or []:
+        if status["name"] == WORKER:
+            state: Json = status.get("state") or {}
+            return state
+    return {}
+
+
+def phase(pod: Json) -> str:
+    """Return a pod's phase."""
+    return str((pod.get("status") or {}).get("phase", "Pending"))
+
+
+def holds_index(ranges: str, index: int) -> bool:
+    """Tell whether an index is among ranges as a Job's status writes them.
+
+    >>> holds_index("1,3-5,7", 4), holds_index("1,3-5,7", 6), holds_index("", 0)
+    (True, False, False)
+    """
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        if int(first) <= index <= int(last or first):
+            return True
+    return False
+
+
+def _order(pod: Json) -> tuple[object, ...]:
+    """Return what pods are sorted by; of one second, those that were taken away come before those that followed."""
+    metadata = pod["metadata"]
+    followed = holding(pod, "DisruptionTarget") is None
+    return moment(metadata.get("creationTimestamp")), followed, str(metadata["name"])
+
+
+def _is_indexed(job: Json) -> bool:
+    return bool(job["spec"].get("completionMode") == "Indexed")

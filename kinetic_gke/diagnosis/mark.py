@@ -1,0 +1,56 @@
+"""Marks: what a client writes on a Job that it ends, so that every process tells the same story of it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+from kinetic_core.model.job import JobStatus
+from kinetic_gke.diagnosis.moment import moment, written
+from kinetic_gke.manifest.names import ANNOTATION_ENDED_AS, ANNOTATION_ENDED_AT, ANNOTATION_ENDED_BECAUSE, QUEUE
+
+
+@attrs.frozen(kw_only=True)
+class Mark:
+    """How a client ended a Job."""
+
+    status: JobStatus
+    reason: str
+    at: datetime
+
+
+def mark_of(job: Mapping[str, Any]) -> Mark | None:
+    """Return the mark on a Job; `None` where no client ended it."""
+    written_there = job["metadata"].get("annotations") or {}
+    status = written_there.get(ANNOTATION_ENDED_AS)
+    if status not in (JobStatus.CANCELLED, JobStatus.FAILED):
+        return None
+    return Mark(
+        status=JobStatus(status),
+        reason=written_there.get(ANNOTATION_ENDED_BECAUSE, ""),
+        at=moment(written_there.get(ANNOTATION_ENDED_AT)),
+    )
+
+
+def ending_patch(mark: Mark) -> dict[str, Any]:
+    """Return what marks a Job; where it runs, its deadline has passed with that.
+
+    The controller then ends its pods and the Job fails, so that its time to live begins. One that is suspended fails
+    by no deadline: `releasing_patch` follows.
+    """
+    annotations = {
+        ANNOTATION_ENDED_AS: str(mark.status),
+        ANNOTATION_ENDED_BECAUSE: mark.reason,
+        ANNOTATION_ENDED_AT: written(mark.at),
+    }
+    # Kueue lets go of what has no queue, as long as it is suspended.
+    return {
+        "metadata": {"annotations": annotations, "labels": {QUEUE: None}},
+        "spec": {"activeDeadlineSeconds": 1},
+    }
+
+
+def releasing_patch() -> dict[str, Any]:
+    """Return what lets a suspended Job come to its end without a single pod."""
+    return {"spec": {"suspend": False, "parallelism": 0}}

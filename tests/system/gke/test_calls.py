@@ -1,0 +1,120 @@
+"""A decorated function on a cluster: out through the API server into a pod, and home through the store."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.kube.cluster import Cluster
+from tests.fakes.kube.waiting import Room
+from tests.fakes.project import Project
+from tests.fakes.servers.stores import CLOUDS
+from tests.system.gke.conftest import Bucket
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.write("pyproject.toml", '[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
+    made.write(
+        "train.py",
+        """
+        import kinetic
+        import helper
+
+        @kinetic.run(accelerator="cpu", container_image="prebuilt")
+        def double(x):
+            print(f"doubling {x}")
+            return helper.twice(x)
+
+        @kinetic.run(accelerator="cpu", container_image="python:3.12-slim")
+        def fail(text):
+            raise helper.Mishap(text)
+
+        @kinetic.run(accelerator="cpu", container_image="prebuilt", secrets=["TOKEN"])
+        def hidden():
+            import os
+            return os.environ["TOKEN"][::-1]
+
+        @kinetic.run(accelerator="cpu", container_image="prebuilt")
+        def vanish():
+            import os
+            print("last words", flush=True)
+            os._exit(3)
+        """,
+    )
+    made.write("helper.py", "class Mishap(Exception): pass\n\ndef twice(x): return 2 * x\n")
+    return made
+
+
+@pytest.fixture
+def environ(room: Room, kubeconfig: Path, tmp_path: Path) -> dict[str, str]:
+    return {
+        "KINETIC_BACKEND": "gke",
+        "KINETIC_NAMESPACE": room.namespace,
+        "KINETIC_STORAGE": f"file://{tmp_path}/store",
+        "KUBECONFIG": str(kubeconfig),
+    }
+
+
+def test_a_value_and_the_log_come_home_and_nothing_is_left(
+    project: Project, environ: dict[str, str], room: Room
+) -> None:
+    ended = project.run("import json, train; print(json.dumps(train.double(4)))", environ=environ)
+    assert ended.said == 8
+    assert "doubling 4\n" in ended.out
+    assert room.plain(room.batch.list_namespaced_job(room.namespace))["items"] == []
+
+
+def test_an_exception_comes_home_as_itself_from_an_image_that_has_only_python(
+    project: Project, environ: dict[str, str]
+) -> None:
+    environ["KINETIC_GKE_RUNNER_IMAGE"] = "registry.example/runner:1"
+    ended = project.run(
+        """
+        import helper, train
+        try:
+            train.fail("too hot")
+        except helper.Mishap as error:
+            assert "helper.Mishap(text)" in str(error.__notes__)
+            print('"' + str(error) + '"')
+        """,
+        environ=environ,
+    )
+    assert ended.said == "too hot"
+
+
+def test_a_secret_is_the_functions_and_stands_in_no_manifest(
+    project: Project, environ: dict[str, str], room: Room
+) -> None:
+    code = "import json, train; handle = train.hidden.run_async(); print(json.dumps(handle.result(cleanup=False)))"
+    assert project.run(code, environ={**environ, "TOKEN": "s3cr3t"}).said == "t3rc3s"
+    (job,) = room.plain(room.batch.list_namespaced_job(room.namespace))["items"]
+    (secret,) = room.plain(room.core.list_namespaced_secret(room.namespace))["items"]
+    assert "s3cr3t" not in json.dumps([job, room.pods(job["metadata"]["name"])])
+    assert secret["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
+
+
+def test_a_job_without_a_result_says_how_it_ended_with_its_last_lines(
+    project: Project, environ: dict[str, str]
+) -> None:
+    ended = project.run("import train; train.vanish.run_async().result()", environ=environ, fails=True)
+    assert "exited with code 3" in ended.err
+    assert "last words" in ended.err
+
+
+def test_another_process_attaches_to_a_job_and_takes_its_value(project: Project, environ: dict[str, str]) -> None:
+    first = project.run("import json, train; print(json.dumps(train.double.run_async(5).job_id))", environ=environ)
+    code = f"import json, kinetic; print(json.dumps(kinetic.attach({first.said!r}).result(timeout=60)))"
+    assert project.run(code, environ=environ).said == 10
+
+
+def test_pods_read_and_write_a_bucket(
+    project: Project, environ: dict[str, str], healed: Cluster, bucket: Bucket
+) -> None:
+    # What a pod of this cluster may not do: ask a cloud who it is.
+    healed.bring("", env={"GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false", "NO_GCE_CHECK": "true"})
+    told = {**environ, "KINETIC_STORAGE": bucket.url, **CLOUDS["gs"].configured(bucket.address)}
+    told |= {"GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false", "NO_GCE_CHECK": "true"}
+    ended = project.run("import json, train; print(json.dumps(train.double(6)))", environ=told)
+    assert ended.said == 12

@@ -1,0 +1,156 @@
+"""Submission: one job, whatever becomes of requests and answers; and one sentence where it cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from kinetic_core.errors import ConfigError, SubmissionError
+from kinetic_core.model.job import JobStatus
+from kinetic_gke.manifest.names import job_name
+from tests.fakes.kube.cluster import Cluster, running_cluster
+from tests.fakes.kube.waiting import Room, until
+from tests.system.gke.conftest import WAIT_S, Gke, gke_at
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"lose_reply": True, "times": 1},
+        {"drop": True, "times": 1},
+        {"status": 500, "times": 2},
+        {"status": 429, "retry_after_s": 1, "times": 1},
+        {"status": 504, "times": 1},
+    ],
+    ids=["lost-reply", "dropped", "500", "429", "504"],
+)
+def test_an_uncertain_create_is_one_job(healed: Cluster, gke: Gke, fault: dict[str, Any]) -> None:
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/jobs", **fault)
+    spec = gke.job(lambda: 7)
+    assert gke.run(spec).status is JobStatus.SUCCEEDED
+    assert gke.value(spec) == 7
+    assert len(gke.room.plain(gke.room.batch.list_namespaced_job(gke.room.namespace))["items"]) == 1
+
+
+def test_another_jobs_name_is_not_taken_for_ours(gke: Gke) -> None:
+    spec = gke.job(lambda: 7)
+    gke.backend.submit(spec)
+    with pytest.raises(SubmissionError, match="is another's: its artifacts lie at 'file://"):
+        gke.backend.submit(attrs.evolve(spec, job_url="file:///elsewhere"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (
+            {"status": 403, "message": 'jobs.batch "x" is forbidden: exceeded quota: count, requested: count/jobs=1'},
+            "the namespace's quota is used up",
+        ),
+        (
+            {"status": 403, "message": 'admission webhook "p.example.com" denied the request: no'},
+            'the cluster\'s own rules forbid it (admission webhook "p.example.com" denied the request: no)',
+        ),
+        (
+            {
+                "status": 422,
+                "message": 'Job.batch "x" is invalid: spec.template: Invalid value: 7',
+                "reason": "Invalid",
+            },
+            'Job.batch "x" is invalid: spec.template: Invalid value: 7 (422)',
+        ),
+    ],
+    ids=["quota", "policy", "invalid"],
+)
+def test_a_refusal_is_one_readable_sentence(healed: Cluster, gke: Gke, fault: dict[str, Any], sentence: str) -> None:
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/jobs", **fault)
+    with pytest.raises(SubmissionError) as raised:
+        gke.backend.submit(gke.job(lambda: 7))
+    assert sentence in str(raised.value)
+    assert str(raised.value).startswith("the cluster 'test-")
+    assert "did not create the Job: " in str(raised.value)
+
+
+def test_a_webhook_that_does_not_answer_is_named(healed: Cluster, gke: Gke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinetic_gke.cluster.client._FIRST_PAUSE_S", 0.01)
+    message = 'Internal error occurred: failed calling webhook "x.example.com": connection refused'
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/jobs", status=500, message=message)
+    with pytest.raises(
+        SubmissionError, match=r"an admission webhook of the cluster does not answer \(.*x\.example\.com"
+    ):
+        gke.backend.submit(gke.job(lambda: 7))
+
+
+def test_who_may_not_create_jobs_is_told_what_he_may_not_and_how_to_see_it(
+    healed: Cluster, gke: Gke, tmp_path: Path
+) -> None:
+    ann = gke_at(gke.room, healed.kubeconfig(tmp_path / "ann.json", user="ann"), tmp_path / "ann")
+    with pytest.raises(SubmissionError) as raised:
+        ann.backend.submit(ann.job(lambda: 7))
+    told = str(raised.value)
+    assert f"'ann' may not create jobs.batch in the namespace '{gke.room.namespace}'" in told
+    assert f"kubectl auth can-i create jobs.batch --namespace {gke.room.namespace}" in told
+
+
+def test_a_missing_namespace_says_how_to_create_it(gke: Gke) -> None:
+    with pytest.raises(SubmissionError, match="there is no namespace 'nowhere'; create it with kubectl create"):
+        gke.backend.submit(gke.job(lambda: 7, namespace="nowhere"))
+
+
+def test_a_secret_that_cannot_be_made_leaves_no_job_that_waits_for_it(healed: Cluster, gke: Gke) -> None:
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/secrets", status=403, message="forbidden: no")
+    with pytest.raises(SubmissionError, match="create the Secret of the job: it is forbidden"):
+        gke.backend.submit(gke.job(lambda: 7, hidden={"TOKEN": "x"}))
+    assert gke.room.plain(gke.room.batch.list_namespaced_job(gke.room.namespace))["items"] == []
+
+
+def test_two_clusters_in_one_process_never_mix(gke: Gke, tmp_path: Path) -> None:
+    with running_cluster() as second:
+        path = second.kubeconfig(tmp_path / "second.json")
+        other = gke_at(gke.room, path, tmp_path / "other", namespace="default")
+        specs = [gke.job(lambda: 1), gke.job(lambda: 2, namespace="default")]
+        here, there = gke.backend.submit(specs[0]), other.backend.submit(specs[1])
+        assert here.details["context"] != there.details["context"]
+        for one, ref in ((gke, here), (other, there)):
+            list(one.backend.events(ref, timeout_s=WAIT_S))
+            assert one.backend.status(ref).status is JobStatus.SUCCEEDED
+        both = gke_at(gke.room, Path(f"{gke.kubeconfig}:{path}"), tmp_path / "both")
+        assert {both.backend.status(ref).status for ref in (here, there)} == {JobStatus.SUCCEEDED}
+        with pytest.raises(ConfigError, match=r"there is no context .* known are"):
+            gke.backend.status(there)
+        both.backend.cleanup(there)
+        assert both.backend.status(there).status is JobStatus.NOT_FOUND
+        assert both.backend.status(here).status is JobStatus.SUCCEEDED
+
+
+def test_cancelled_is_what_every_process_sees(gke: Gke, tmp_path: Path) -> None:
+    def linger(path: str) -> None:
+        import pathlib
+        import time
+
+        pathlib.Path(path).touch()
+        time.sleep(600)
+
+    ref = gke.backend.submit(gke.job(linger, str(tmp_path / "told")))
+    until((tmp_path / "told").exists)
+    gke.backend.cancel(ref)
+    assert gke.backend.status(ref).status is JobStatus.CANCELLED
+    gke.room.finished(job_name(ref.job_id))
+    later = gke_at(gke.room, gke.kubeconfig, tmp_path / "later")
+    assert (later.backend.status(ref).status, later.backend.status(ref).reason) == (JobStatus.CANCELLED, "cancelled")
+    assert list(later.backend.events(ref))[-1].status is JobStatus.CANCELLED
+
+
+def test_a_job_in_a_queue_says_so_runs_when_it_is_admitted_and_can_be_cancelled(gke: Gke, room: Room) -> None:
+    labels = {"kueue.x-k8s.io/queue-name": "research"}
+    admitted, dropped = gke.job(lambda: 7, labels=labels), gke.job(lambda: 8, labels=labels)
+    first, second = gke.backend.submit(admitted), gke.backend.submit(dropped)
+    state = gke.backend.status(first)
+    assert (state.status, state.reason) == (JobStatus.PENDING, "waiting in the queue 'research'")
+    room.batch.patch_namespaced_job(job_name(first.job_id), room.namespace, {"spec": {"suspend": False}})
+    list(gke.backend.events(first, timeout_s=WAIT_S))
+    assert gke.value(admitted) == 7
+    gke.backend.cancel(second)
+    assert gke.backend.status(second).status is JobStatus.CANCELLED
+    assert room.finished(job_name(second.job_id))["status"].get("failed") is None
+    assert room.pods(job_name(second.job_id)) == []

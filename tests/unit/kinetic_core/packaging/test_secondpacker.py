@@ -1,0 +1,180 @@
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from kinetic_core.model.listing import Listed
+from kinetic_core.packaging import archive
+from kinetic_core.packaging.archive import write_archive
+from kinetic_core.packaging.deflate import find_codec
+from kinetic_core.packaging.packing import Changed, Packer, Piece, Unread
+from kinetic_core.packaging.scan import scan
+from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
+from kinetic_core.packaging.zipformat import Moments
+from kinetic_core.wire.plan import Plan
+from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
+
+FILES = {f"d{number % 7}/ünïcode {number}.py": f"number = {number}\n" * number for number in range(120)}
+
+
+class Here(Packer):
+    """The packer of this process, noting what it packs."""
+
+    packed: ClassVar[list[Listed]] = []
+
+    def pack(self, rows: Sequence[Listed]) -> list[Piece]:
+        self.packed.extend(rows)
+        return super().pack(rows)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+    monkeypatch.setattr(Here, "packed", [])
+    return Here(base=f"{tmp_path}/", codec=find_codec(), moments=Moments())
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> tuple[Listed, ...]:
+    return scan(grow(tmp_path, FILES), NO_RULES).listing
+
+
+def plain(rows: Sequence[Listed], here: Here) -> list[Piece]:
+    return Packer(*here).pack(rows)
+
+
+def patient(second: SecondPacker, rows: Sequence[Listed], size: int = 30) -> Iterator[Sequence[Listed]]:
+    """Yield batches, each when the one before is done with."""
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+        while not all(future.done() for future in second._away):
+            time.sleep(0.001)
+
+
+def packed(second: SecondPacker, batches: Iterator[Sequence[Listed]]) -> list[Piece]:
+    return [piece for pieces in second.packed(batches) for piece in pieces]
+
+
+def joined(pieces: Sequence[Piece]) -> bytes:
+    return b"".join(piece.blob for piece in pieces)  # type: ignore[union-attr]  # runs alone are joined
+
+
+def test_what_another_process_packs_is_what_this_one_would_have(here: Here, rows: tuple[Listed, ...]) -> None:
+    with SecondPacker(here, own_interpreter()) as second:
+        pieces = packed(second, patient(second, rows))
+    assert here.packed == []
+    assert joined(pieces) == joined(plain(rows, here))
+    assert [row for piece in pieces for row in piece.rows] == list(rows)  # type: ignore[union-attr]
+
+
+def test_what_cannot_be_read_or_changed_is_told_as_here(here: Here, rows: tuple[Listed, ...], tmp_path: Path) -> None:
+    gone, changed = rows[3], rows[5]
+    (tmp_path / gone[0]).unlink()
+    (tmp_path / changed[0]).write_text("another text")
+    with SecondPacker(here, own_interpreter()) as second:
+        first, unread, second_run, change, *rest = packed(second, patient(second, rows, size=len(rows)))
+    assert here.packed == []
+    assert isinstance(unread, Unread)
+    assert isinstance(unread.error, FileNotFoundError)
+    assert (unread.row, unread.error.filename) == (gone, str(tmp_path / gone[0]))
+    assert change == Changed(changed)
+    assert [joined([first]), joined([second_run]), joined(rest)] == [
+        joined(plain(rows[:3], here)),
+        joined(plain(rows[4:5], here)),
+        joined(plain(rows[6:], here)),
+    ]
+
+
+def test_local_time_is_that_of_this_process_whatever_the_environment_says(
+    here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = joined(plain(rows, here))
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    with SecondPacker(here, own_interpreter()) as second:
+        pieces = packed(second, patient(second, rows))
+    assert here.packed == []
+    assert joined(pieces) == wanted
+
+
+def end(second: SecondPacker) -> None:
+    assert second._started is not None
+    second._started.kill()
+
+
+def halt(second: SecondPacker) -> None:
+    assert second._started is not None
+    os.kill(second._started.pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("happens", [end, halt])
+def test_nothing_is_lost_with_the_other_process_and_nobody_waits_for_it(
+    here: Here, rows: tuple[Listed, ...], happens: Callable[[SecondPacker], None]
+) -> None:
+    with SecondPacker(here, own_interpreter()) as second:
+        happens(second)
+        pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
+    assert joined(pieces) == joined(plain(rows, here))
+    assert sorted(here.packed) == list(rows)
+
+
+def test_what_was_lost_with_the_other_process_is_packed_here(here: Here, rows: tuple[Listed, ...]) -> None:
+    with SecondPacker(here, own_interpreter()) as second:
+        end(second)
+        pieces = packed(second, patient(second, rows))
+    assert joined(pieces) == joined(plain(rows, here))
+    assert sorted(here.packed) == list(rows)
+
+
+SAYS_NONSENSE = "#!/bin/sh\nprintf 'usage: an application of its own, with no such options'\n"
+SAYS_NOTHING = "#!/bin/sh\n"
+
+
+@pytest.mark.parametrize("program", [SAYS_NONSENSE, SAYS_NOTHING, None], ids=["nonsense", "nothing", "not there"])
+def test_a_program_that_is_no_interpreter_is_done_without(
+    here: Here, rows: tuple[Listed, ...], tmp_path: Path, program: str | None
+) -> None:
+    python = tmp_path / "program"
+    if program is not None:
+        python.write_text(program)
+        python.chmod(0o700)
+    with SecondPacker(here, str(python)) as second:
+        pieces = packed(second, patient(second, rows))
+    assert joined(pieces) == joined(plain(rows, here))
+    assert sorted(here.packed) == list(rows)
+
+
+def test_without_an_interpreter_nothing_is_started(here: Here, rows: tuple[Listed, ...]) -> None:
+    with SecondPacker(here, "") as second:
+        assert second._started is None
+        assert joined(packed(second, iter([rows]))) == joined(plain(rows, here))
+
+
+def test_an_application_that_brings_its_interpreter_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert own_interpreter() == ""
+
+
+def test_only_many_new_files_are_worth_a_process_and_the_bytes_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Noted(SecondPacker):
+        def __init__(self, packer: Packer, python: str) -> None:
+            asked.append(python)
+            super().__init__(packer, python)
+
+    monkeypatch.setattr(archive, "SecondPacker", Noted)
+    root = grow(tmp_path / "root", FILES)
+    found, plan = scan(root, NO_RULES), Plan(package_root="/p")
+
+    def write(threads: int, worth: int) -> bytes:
+        monkeypatch.setattr(archive, "_WORTH_A_PROCESS_FILES", worth)
+        return write_archive(found, plan, tmp_path / "a.zip", threads=threads).artifact.path.read_bytes()
+
+    assert len({write(2, 120), write(2, 121), write(1, 0)}) == 1
+    assert asked == [sys.executable, "", ""]
