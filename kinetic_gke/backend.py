@@ -8,7 +8,8 @@ from typing import Final
 
 import attrs
 
-from kinetic_core.findings import Finding
+from kinetic_core.errors import ConfigError
+from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
@@ -17,17 +18,17 @@ from kinetic_gke.cluster.access import Access, choose_access
 from kinetic_gke.cluster.ending import end_job
 from kinetic_gke.cluster.logs import JobLog
 from kinetic_gke.cluster.namespace import Namespace
-from kinetic_gke.cluster.sharing import shared_client, shared_namespace
+from kinetic_gke.cluster.preflight import Wants
+from kinetic_gke.cluster.sharing import shared_client, shared_namespace, shared_preflight
 from kinetic_gke.cluster.submission import create_job, delete_job
 from kinetic_gke.diagnosis.look import Look, look_at
 from kinetic_gke.diagnosis.mark import Mark
 from kinetic_gke.diagnosis.state import history, is_over, state_of
 from kinetic_gke.diagnosis.waiting import hopeless
-from kinetic_gke.images import image_of
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.names import ANNOTATION_JOB_URL, JOB_ID, job_name
 from kinetic_gke.manifest.patch import patched_job
-from kinetic_gke.manifest.site import Site
+from kinetic_gke.options import check, hardware_of, site_of
 from kinetic_gke.settings import GkeSettings
 
 _CONTEXT: Final = "context"
@@ -55,8 +56,21 @@ class GkeBackend:
 
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
-        image_of(request.options)
-        return ()
+        options = request.options
+        found = list(check(options, self._settings))
+        try:
+            preflight = shared_preflight(self._access(options), self._log)
+        except ConfigError as error:
+            return [*found, Finding(code="cluster_unknown", severity=Severity.ERROR, message=str(error))]
+        if any(finding.code == "accelerator_unknown" for finding in found):
+            return found
+        wants = Wants(
+            namespace=options.namespace or self._settings.namespace,
+            hardware=hardware_of(options),
+            service_account=self._settings.service_account,
+            has_secrets=bool(options.secrets or self._context.storage_options),
+        )
+        return [*found, *preflight.findings(wants)]
 
     def default_storage(self, options: RunOptions) -> str:
         """Return the URL of the bucket that belongs to the cluster.
@@ -73,7 +87,7 @@ class GkeBackend:
             ConfigError: The job cannot be expressed as a Kubernetes Job.
             SubmissionError: The cluster refuses.
         """
-        spec, site = self._complete(spec), self._site(spec.options)
+        spec, site = self._complete(spec), site_of(spec.options, self._settings)
         access = self._access(spec.options)
         made = job_manifest(spec, site)
         patches = self._context.collect("kinetic_gke_patch_pod", pod=made["spec"]["template"], job=spec)
@@ -187,12 +201,6 @@ class GkeBackend:
             f"FSSPEC_{scheme.upper()}": json.dumps(dict(said)) for scheme, said in self._context.storage_options.items()
         }
         return attrs.evolve(spec, secrets={**stores, **spec.secrets}) if stores else spec
-
-    def _site(self, options: RunOptions) -> Site:
-        image = image_of(options)
-        return self._settings.site(
-            options, image=image.uri, is_ours=image.is_ours, installs_requirements=image.installs_requirements
-        )
 
     def _access(self, options: RunOptions, bound: str = "") -> Access:
         return choose_access(

@@ -66,11 +66,20 @@ def job_labels(spec: JobSpec) -> dict[str, str]:
     Raises:
         ConfigError: A label's key cannot be used; all of them are named.
     """
-    problems = [problem for key, value in spec.options.labels.items() for problem in _problems(key, value)]
-    if problems:
-        raise ConfigError(f"labels that Kubernetes cannot take: {'; '.join(problems)}")
+    check_labels(spec.options.labels)
     labels = {key: label_value(value) for key, value in spec.options.labels.items()}
     return labels | {APP: APP_VALUE, JOB_ID: label_value(spec.job_id)}
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse what cannot be labels.
+
+    Raises:
+        ConfigError: A label's key cannot be used; all of them are named.
+    """
+    problems = [problem for key, value in labels.items() for problem in _problems(key, value)]
+    if problems:
+        raise ConfigError(f"labels that Kubernetes cannot take: {'; '.join(problems)}")
 
 
 def pod_labels(spec: JobSpec) -> dict[str, str]:
