@@ -47,6 +47,12 @@ NEEDED: Final = (
 """By every job."""
 FOR_SECRETS: Final = Permission("create", "secrets")
 FOR_HOSTS: Final = Permission("create", "services")
+FOR_ARRAYS: Final = (
+    Permission("create", "configmaps"),
+    Permission("patch", "configmaps"),
+    Permission("deletecollection", "pods"),
+)
+"""To end one job of a batch before the others; nothing asks for it beforehand."""
 
 
 @attrs.frozen(kw_only=True)

@@ -17,6 +17,9 @@ ANNOTATION_ACCELERATOR: Final = "kinetic-run/accelerator"
 ANNOTATION_ENDED_AS: Final = "kinetic-run/ended-as"
 ANNOTATION_ENDED_BECAUSE: Final = "kinetic-run/ended-because"
 ANNOTATION_ENDED_AT: Final = "kinetic-run/ended-at"
+ANNOTATION_ARRAY: Final = "kinetic-run/array"
+ARRAY: Final = "kinetic-run-array"
+"""Label of a Job that is an array."""
 QUEUE: Final = "kueue.x-k8s.io/queue-name"
 
 NAME_LIMIT: Final = 52

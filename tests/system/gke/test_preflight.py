@@ -10,7 +10,7 @@ import yaml
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
-from kinetic_gke.cluster.preflight import FOR_HOSTS, FOR_SECRETS, NEEDED, Permission
+from kinetic_gke.cluster.preflight import FOR_ARRAYS, FOR_HOSTS, FOR_SECRETS, NEEDED, Permission
 from tests.fakes.kube.cluster import ROOT, Cluster
 from tests.fakes.kube.waiting import Room
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
@@ -85,7 +85,7 @@ def test_the_role_of_the_documentation_is_all_that_a_job_needs(healed: Cluster, 
     ann.backend.cancel(second)
     assert ann.backend.status(second).status is JobStatus.CANCELLED
     # He need not be allowed to look at the namespace itself.
-    (looked,) = healed.requests(user="ann", status=403)
+    (looked,) = healed.requests(user="ann", status=403, path=ann.room.namespace)
     assert looked["path"] == f"/api/v1/namespaces/{ann.room.namespace}"
 
 
@@ -97,7 +97,7 @@ def test_the_role_of_the_documentation_allows_nothing_more() -> None:
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    assert allowed == {*NEEDED, FOR_SECRETS, FOR_HOSTS}
+    assert allowed == {*NEEDED, FOR_SECRETS, FOR_HOSTS, *FOR_ARRAYS}
 
 
 def test_every_missing_permission_is_named_with_the_command_that_shows_it(healed: Cluster, ann: Gke) -> None:
