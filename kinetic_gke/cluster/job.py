@@ -42,7 +42,7 @@ class ClusterJob:
             return JobState(status=JobStatus.NOT_FOUND, reason=self._absence)
         state = self._given_up(look) or state_of(look)
         if state.status is JobStatus.PENDING:
-            return state_of(look, self.namespace.fresh_news_of(look))
+            return state_of(look, self.namespace.news.fresh(look))
         return state
 
     def events(self, timeout_s: float | None) -> Iterator[JobEvent]:
@@ -63,7 +63,7 @@ class ClusterJob:
                         yield self._removed(last)
                     return
                 self._given_up(look)
-                for event in history(self.job_id, look, self.namespace.news_of(look)):
+                for event in history(self.job_id, look, self.namespace.news.of(look)):
                     key = (event.kind, event.reason, event.details.get("pod"))
                     if key not in told:
                         told.add(key)
@@ -72,7 +72,7 @@ class ClusterJob:
                 left_s = _LONGEST_WAIT_S if deadline_s is None else deadline_s - time.monotonic()
                 if left_s <= 0 or (last is not None and last.status.is_terminal):
                     return
-                waiter.wait(min(left_s, self.namespace.news_due_s(look) or _LONGEST_WAIT_S))
+                waiter.wait(min(left_s, self.namespace.news.due_s(look) or _LONGEST_WAIT_S))
 
     def logs(self, *, follow: bool, tail: int | None) -> Iterator[str]:
         """Yield pieces of its log as text, undecodable bytes replaced."""

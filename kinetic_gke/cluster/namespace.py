@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-import attrs
-
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Apis, Client, Json
+from kinetic_gke.cluster.news import News
 from kinetic_gke.cluster.watching import Watch
 from kinetic_gke.diagnosis.ending import departed
 from kinetic_gke.diagnosis.look import Look, holding, look_at, phase
-from kinetic_gke.diagnosis.waiting import wants_news
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
 _OURS: Final = selector({APP: APP_VALUE})
@@ -23,17 +21,6 @@ _JOB_NAME: Final = "batch.kubernetes.io/job-name"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _INTEREST_S: Final = 60.0
 """How long after somebody last asked the watches go on."""
-_FIRST_NEWS_S: Final = 0.5
-_LONGEST_NEWS_S: Final = 60.0
-
-
-@attrs.define
-class _News:
-    """Events about one job that waits, and when to ask for them again."""
-
-    events: list[Json] = attrs.field(factory=list)
-    pause_s: float = _FIRST_NEWS_S
-    next_s: float = attrs.field(factory=lambda: time.monotonic() + _FIRST_NEWS_S)
 
 
 class Waiter:
@@ -66,11 +53,11 @@ class Namespace:
         """
         self.client = client
         self.name = name
+        self.news = News(client, name)
         self._lock = threading.Lock()
         self._asked_s: float | None = None
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._pods: dict[str, set[str]] = {}
-        self._news: dict[str, _News] = {}
         self._departed: dict[str, dict[str, Json]] = {}
         self._expected: dict[str, list[Callable[[Json | None], bool]]] = {}
         self._cleaned: dict[str, set[int | None]] = {}
@@ -148,28 +135,6 @@ class Namespace:
         """Tell whether a job of an array was removed from here."""
         return place.index in self._cleaned.get(place.name, ())
 
-    def news_of(self, look: Look) -> list[Json]:
-        """Return the events that say why a job waits, where nothing else does; seldom asked for anew."""
-        name = str(look.job["metadata"]["name"])
-        if not wants_news(look):
-            self._news.pop(name, None)
-            return []
-        known = self._news.setdefault(name, _News())
-        if time.monotonic() >= known.next_s:
-            known.pause_s = min(2 * known.pause_s, _LONGEST_NEWS_S)
-            known.next_s = time.monotonic() + known.pause_s
-            known.events = self._read_events(look)
-        return known.events
-
-    def news_due_s(self, look: Look) -> float | None:
-        """Return in how many seconds news may be had; `None` where the watches tell everything."""
-        known = self._news.get(str(look.job["metadata"]["name"]))
-        return None if known is None else max(known.next_s - time.monotonic(), 0.01)
-
-    def fresh_news_of(self, look: Look) -> list[Json]:
-        """Return those events as they are now."""
-        return self._read_events(look) if wants_news(look) else []
-
     @contextmanager
     def waiting(self, name: str) -> Iterator[Waiter]:
         """Lend somebody who is told of each change of a Job and its pods."""
@@ -228,19 +193,6 @@ class Namespace:
         )
         return list(answer.get("items") or [])
 
-    def _read_events(self, look: Look) -> list[Json]:
-        about = [look.job, *look.pods[-1:]]
-        return [event for obj in about for event in self._events_about(str(obj["metadata"]["uid"]))]
-
-    def _events_about(self, uid: str) -> list[Json]:
-        answer = self.client.sure(
-            f"list the events of {self.name!r}",
-            lambda apis, options: apis.core.list_namespaced_event(
-                self.name, field_selector=f"involvedObject.uid={uid}", **options
-            ),
-        )
-        return list(answer.get("items") or [])
-
     def _pods_of(self, job: str) -> list[Json]:
         with self._lock:
             names = list(self._pods.get(job, ()))
@@ -259,7 +211,6 @@ class Namespace:
             with self._lock:
                 self._expected.pop(name, None)
                 self._departed.pop(name, None)
-                self._news.pop(name, None)
         self._tell(name)
 
     def _pod_changed(self, pod: Json) -> None:

@@ -21,7 +21,8 @@ _NEWS: Final[Mapping[str, str]] = {
     "NotTriggerScaleUp": "no node has room for it, and no node pool can be scaled up for it",
     "FailedScaleUp": "no node has room for it, and a new one could not be had",
 }
-"""Reasons of events that say why a pod waits, and what they mean."""
+TELLING: Final = tuple(_NEWS)
+"""Reasons of events that say why a pod waits."""
 
 
 def waiting_reason(look: Look, news: Sequence[Json] = ()) -> str:
