@@ -193,8 +193,9 @@ class GkeBackend:
         )
 
     def _patched(self, job: dict[str, Any], spec: JobSpec) -> dict[str, Any]:
-        """Return a Job as the site's plugins change it."""
-        return patched_job(job, self._context.collect("kinetic_gke_patch_pod", pod=job["spec"]["template"], job=spec))
+        """Return a Job as the site's plugins change it; they learn no secret."""
+        seen = attrs.evolve(spec, secrets=dict.fromkeys(spec.secrets, ""))
+        return patched_job(job, self._context.collect("kinetic_gke_patch_pod", pod=job["spec"]["template"], job=seen))
 
     def _job(self, ref: JobRef) -> ClusterJob:
         """Return the job, where its reference says that it is, or else where the settings do."""
