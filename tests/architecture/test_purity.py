@@ -10,7 +10,8 @@ from tests.architecture.source import ROOT, imported_names, module_name, parse, 
 
 CORE = python_files(ROOT / "kinetic_core")
 MANIFESTS = [*python_files(ROOT / "kinetic_gke/manifest"), ROOT / "kinetic_gke/accelerators.py"]
-PURE = [*CORE, *MANIFESTS, ROOT / "kinetic_gke/machines.py"]
+DIAGNOSIS = python_files(ROOT / "kinetic_gke/diagnosis")
+PURE = [*CORE, *MANIFESTS, *DIAGNOSIS, ROOT / "kinetic_gke/machines.py"]
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 CONTAINERS = {"dict", "list", "set", "defaultdict", "deque", "OrderedDict", "Counter", "WeakKeyDictionary"}
 DATA = "kinetic_core.references.data"  # `Data("~/x")` means the home of whoever writes it, there and then
