@@ -122,14 +122,16 @@ def transfer(
         clock: Seconds.
     """
     outer = _outer.get()
-    if outer is not None and outer.storage is storage:
+    if outer is not None and outer.storage.url == storage.url:
         yield outer
         return
     moving, started_s = Transfer(direction, what, storage, size_bytes), clock()
     timer = threading.Timer(after_s, moving.draw)
     timer.daemon = True
     if terminal.is_present() and not wants_warnings_only():
-        timer.start()
+        # An interpreter that is shutting down starts no thread any more, and can do without a bar.
+        with suppress(RuntimeError):
+            timer.start()
     try:
         yield moving
     finally:

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,16 @@ def test_a_terminal_has_one_display_at_a_time(tmp_path: Path) -> None:
         during, after = screen.end()[0].splitlines()
     assert during == "None"
     assert after.startswith("<console")
+
+
+def test_what_is_submitted_at_the_interpreters_end_goes_without_a_bar(tmp_path: Path) -> None:
+    code = f"import atexit\n{textwrap.dedent(TWO_FILES)}\n@atexit.register\ndef late():\n"
+    code += "    with transfer('upload', 'late', store, size_bytes=None, after_s=0) as moving:\n"
+    code += "        moving.put_file(pathlib.Path('in'), 'late')\n"
+    with at_a_terminal(code, cwd=tmp_path, environ={}) as screen:
+        screen.go_on()
+        screen.end()
+    assert (tmp_path / "store/late").stat().st_size == MEGABYTE
 
 
 def test_where_no_stderr_is_nothing_is_drawn(
