@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from kinetic import terminal
-from kinetic.log import get_logger, wants_warnings_only
+from kinetic.log import tell, wants_warnings_only
 from kinetic_core.plugin import ReportingStorage, Storage
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class Transfer:
 
     def log(self, took_s: float) -> None:
         """Tell of the whole in one line."""
-        get_logger("kinetic.transfers").info(
+        tell(
+            "kinetic.transfers",
             f"{self._direction}_finished",
             what=self._what,
             files=self._files,
