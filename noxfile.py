@@ -46,7 +46,7 @@ ON_EACH_PYTHON = (
     "tests/unit/kinetic_runner",
 )
 AZURITE = ROOT / ".nox" / "azurite"
-WITH_BOTH_CLIENTS = ("tests/unit/fakes_kube",)
+WITH_BOTH_CLIENTS = ("tests/contract/test_backend.py", "tests/system/gke", "tests/unit/fakes_kube")
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"

@@ -11,6 +11,7 @@ import functools
 import logging
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kinetic_core.errors import ConfigError
@@ -79,6 +80,23 @@ def apply_environment(level: str | None) -> None:
 def wants_warnings_only() -> bool:
     """Tell whether a level was chosen, for this library, at which no stage is told of."""
     return logging.getLogger(ROOT).level > logging.INFO
+
+
+def tell(name: str, event: str, **details: Any) -> None:
+    """Record a stage that a person wants to see unasked: where nobody has set up logging, it is a line on stderr.
+
+    Args:
+        name: The logger's.
+        event: As for a logger.
+        details: The same.
+    """
+    logger = logging.getLogger(name)
+    if logger.hasHandlers() or logging.getLogger(ROOT).level:
+        get_logger(name).info(event, **details)
+        return
+    # A service may have no stderr, or one that nobody reads any more.
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(_for_a_person({"event": event, **details}) + "\n")
 
 
 def report(findings: "Iterable[Finding]", logger: "Logger") -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,10 @@ from kinetic_core.plugin import DriverContext, Reference, Storage
 from kinetic_core.references.data import Data, size_findings
 from kinetic_core.references.hashing import Hashed, still_holds
 
-_CACHE: Final = "cache"
+CACHE: Final = "cache"
+MARKER_SUFFIX: Final = ".complete"
+RENEWED_S: Final = 15 * 86_400
+"""A use renews the marker of content that is older; of what is younger, nobody knows when it was used last."""
 _UNSTAGED: Final = "cache:"
 _AT_ONCE: Final = 8
 
@@ -29,7 +33,7 @@ def marker_key(sha256: str) -> str:
     >>> marker_key("0a1b")
     'cache/0a1b.complete'
     """
-    return f"{_CACHE}/{sha256}.complete"
+    return f"{CACHE}/{sha256}{MARKER_SUFFIX}"
 
 
 @attrs.frozen(kw_only=True)
@@ -42,7 +46,7 @@ class _Content:
     @property
     def folder(self) -> str:
         """Key of the folder that holds it, named by its hash."""
-        return f"{_CACHE}/{self.hashed.digest.sha256}"
+        return f"{CACHE}/{self.hashed.digest.sha256}"
 
     @property
     def inventory(self) -> bytes:
@@ -162,14 +166,20 @@ def _inventory(files: int, size_bytes: int) -> bytes:
 def _is_complete(storage: Storage, content: _Content) -> bool:
     """Tell whether all was uploaded and is still there; a bucket's life-cycle rules may have removed some.
 
-    It costs one small object and one listing; nothing is downloaded.
+    It costs one small object and one listing; nothing is downloaded. The marker of what is old is renewed.
     """
     try:
         marker = storage.get_bytes(content.marker)
     except ObjectNotFoundError:
         return False
-    sizes = [found.size_bytes for found in storage.list(content.folder)]
-    return marker == content.inventory == _inventory(len(sizes), sum(sizes))
+    found = tuple(storage.list(content.folder))
+    if not marker == content.inventory == _inventory(len(found), sum(one.size_bytes for one in found)):
+        return False
+    newest_s = max((one.modified_s for one in found), default=0.0)
+    if newest_s and newest_s < time.time() - RENEWED_S:
+        # Before anybody relies on it: who collects garbage sees that it is in use.
+        storage.put_bytes(content.inventory, content.marker)
+    return True
 
 
 def _upload(storage: Storage, content: _Content) -> None:

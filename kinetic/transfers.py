@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from kinetic import terminal
-from kinetic.log import get_logger, wants_warnings_only
+from kinetic.log import tell, wants_warnings_only
 from kinetic_core.plugin import ReportingStorage, Storage
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class Transfer:
 
     def log(self, took_s: float) -> None:
         """Tell of the whole in one line."""
-        get_logger("kinetic.transfers").info(
+        tell(
+            "kinetic.transfers",
             f"{self._direction}_finished",
             what=self._what,
             files=self._files,
@@ -122,14 +123,16 @@ def transfer(
         clock: Seconds.
     """
     outer = _outer.get()
-    if outer is not None and outer.storage is storage:
+    if outer is not None and outer.storage.url == storage.url:
         yield outer
         return
     moving, started_s = Transfer(direction, what, storage, size_bytes), clock()
     timer = threading.Timer(after_s, moving.draw)
     timer.daemon = True
     if terminal.is_present() and not wants_warnings_only():
-        timer.start()
+        # An interpreter that is shutting down starts no thread any more, and can do without a bar.
+        with suppress(RuntimeError):
+            timer.start()
     try:
         yield moving
     finally:

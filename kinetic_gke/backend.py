@@ -1,15 +1,14 @@
-"""The GKE backend: each job is a Kubernetes Job."""
+"""The GKE backend: each job is a Kubernetes Job, or an index of one."""
 
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
-from kinetic_core.findings import Finding
-from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState, JobStatus
+from kinetic_core.errors import ConfigError
+from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.plugin import DriverContext
@@ -17,27 +16,27 @@ from kinetic_gke.accelerators import BACKEND
 from kinetic_gke.building.bundler import Bundler
 from kinetic_gke.building.services import Services
 from kinetic_gke.cluster.access import Access, choose_access
-from kinetic_gke.cluster.ending import end_job
-from kinetic_gke.cluster.logs import JobLog
-from kinetic_gke.cluster.namespace import Namespace
-from kinetic_gke.cluster.sharing import shared_client, shared_namespace
-from kinetic_gke.cluster.submission import create_job, delete_job
-from kinetic_gke.diagnosis.look import Look, look_at
-from kinetic_gke.diagnosis.mark import Mark
-from kinetic_gke.diagnosis.state import history, is_over, state_of
-from kinetic_gke.diagnosis.waiting import hopeless
-from kinetic_gke.images import image_of, is_bundled
+from kinetic_gke.cluster.arrays import Place, known_places, places_in, table_of
+from kinetic_gke.cluster.job import ClusterJob
+from kinetic_gke.cluster.preflight import Wants
+from kinetic_gke.cluster.sharing import shared_client, shared_namespace, shared_preflight
+from kinetic_gke.cluster.submission import create_job
+from kinetic_gke.diagnosis.look import look_at
+from kinetic_gke.diagnosis.state import state_of
+from kinetic_gke.images import is_bundled
+from kinetic_gke.manifest.array import ArraySpec, array_manifest
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.names import ANNOTATION_JOB_URL, JOB_ID, job_name
 from kinetic_gke.manifest.patch import patched_job
-from kinetic_gke.manifest.site import Site
+from kinetic_gke.manifest.table import number_of, tables_of
+from kinetic_gke.options import check, hardware_of, site_of
 from kinetic_gke.settings import GkeSettings
 
 _CONTEXT: Final = "context"
 _NAMESPACE: Final = "namespace"
 _JOB_URL: Final = "job_url"
-_LONGEST_WAIT_S: Final = 30.0
-CANCELLED: Final = "cancelled"
+_ARRAY: Final = "array"
+_INDEX: Final = "index"
 
 
 class GkeBackend:
@@ -60,9 +59,21 @@ class GkeBackend:
 
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
-        if is_bundled(request.options):
-            self._bundler.check(request.options)
-        return ()
+        options = request.options
+        found = list(check(options, self._settings, check_building=self._bundler.check))
+        try:
+            preflight = shared_preflight(self._access(options), self._log)
+        except ConfigError as error:
+            return [*found, Finding(code="cluster_unknown", severity=Severity.ERROR, message=str(error))]
+        if any(finding.code == "accelerator_unknown" for finding in found):
+            return found
+        wants = Wants(
+            namespace=options.namespace or self._settings.namespace,
+            hardware=hardware_of(options),
+            service_account=self._settings.service_account,
+            has_secrets=bool(options.secrets or self._context.storage_options),
+        )
+        return [*found, *preflight.findings(wants)]
 
     def default_storage(self, options: RunOptions) -> str:
         """Return the URL of the bucket that belongs to the cluster.
@@ -83,12 +94,39 @@ class GkeBackend:
             ConfigError: The job cannot be expressed as a Kubernetes Job.
             SubmissionError: The cluster refuses.
         """
-        spec, site = self._complete(spec), self._site(spec.options, spec.image)
-        access = self._access(spec.options)
-        made = job_manifest(spec, site)
-        patches = self._context.collect("kinetic_gke_patch_pod", pod=made["spec"]["template"], job=spec)
-        create_job(shared_client(access, self._log), spec, site, patched_job(made, patches))
+        access, site = self._access(spec.options), site_of(spec.options, self._settings, spec.image)
+        client = shared_client(access, self._log)
+        if number_of(spec) is not None:
+            known = known_places(client, site.namespace, [spec])
+            if known:
+                return self._ref(spec.job_id, spec.job_url, access, site.namespace, known[spec.job_id])
+        complete = self._complete(spec)
+        create_job(client, complete, site, self._patched(job_manifest(complete, site), complete))
         return self._ref(spec.job_id, spec.job_url, access, site.namespace)
+
+    def submit_many(self, specs: Sequence[JobSpec], *, max_concurrent: int | None = None) -> Sequence[JobRef]:
+        """Start many jobs as one Indexed Job, or as few as their numbers allow; those that are like no other alone.
+
+        Raises:
+            ConfigError: The jobs cannot be expressed as Kubernetes Jobs.
+            SubmissionError: The cluster refuses.
+        """
+        if not specs:
+            return []
+        options = specs[0].options
+        access, site = self._access(options), site_of(options, self._settings, specs[0].image)
+        client = shared_client(access, self._log)
+        places = known_places(client, site.namespace, specs)
+        tables, alone = tables_of([spec for spec in specs if spec.job_id not in places])
+        specs_by_id = {spec.job_id: spec for spec in specs}
+        for table in tables:
+            first = self._complete(specs_by_id[table.job_id(0)])
+            array = ArraySpec(spec=first, table=table, max_concurrent=max_concurrent)
+            job = create_job(client, array.common, site, self._patched(array_manifest(array, site), first))
+            places |= dict(places_in(job))
+        for spec in alone:
+            self.submit(spec)
+        return [self._ref(spec.job_id, spec.job_url, access, site.namespace, places.get(spec.job_id)) for spec in specs]
 
     def status(self, ref: JobRef) -> JobState:
         """Return how the job stands now.
@@ -96,14 +134,7 @@ class GkeBackend:
         Raises:
             ClusterError: The cluster refuses, or does not answer.
         """
-        namespace = self._namespace(ref)
-        look = namespace.look(job_name(ref.job_id))
-        if look is None:
-            return JobState(status=JobStatus.NOT_FOUND, reason=self._where(namespace, ref))
-        state = self._given_up(namespace, look) or state_of(look)
-        if state.status is JobStatus.PENDING:
-            return state_of(look, namespace.fresh_news_of(look))
-        return state
+        return self._job(ref).state()
 
     def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
         """Yield what happened to the job and then what happens, until it has ended or the time is up.
@@ -111,38 +142,11 @@ class GkeBackend:
         Raises:
             ClusterError: The cluster refuses, or does not answer for long.
         """
-        namespace, name = self._namespace(ref), job_name(ref.job_id)
-        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        told: set[tuple[str, str, object]] = set()
-        last: JobEvent | None = None
-        with namespace.waiting(name) as waiter:
-            while True:
-                namespace.check()
-                look = namespace.look_watched(name)
-                if look is None:
-                    if last is not None:
-                        yield _removed(ref, last)
-                    return
-                self._given_up(namespace, look)
-                for event in history(ref.job_id, look, namespace.news_of(look)):
-                    key = (event.kind, event.reason, event.details.get("pod"))
-                    if key not in told:
-                        told.add(key)
-                        last = _after(last, event)
-                        yield last
-                if last is not None and last.status.is_terminal:
-                    return
-                left_s = _LONGEST_WAIT_S if deadline_s is None else deadline_s - time.monotonic()
-                if left_s <= 0:
-                    return
-                waiter.wait(min(left_s, namespace.news_due_s(look) or _LONGEST_WAIT_S))
+        return self._job(ref).events(timeout_s)
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
         """Yield pieces of the log as text, undecodable bytes replaced."""
-        log = JobLog(
-            namespace=self._namespace(ref), job=job_name(ref.job_id), index=None, job_id=ref.job_id, log=self._log
-        )
-        return log.follow(tail) if follow else log.read(tail)
+        return self._job(ref).logs(follow=follow, tail=tail)
 
     def cancel(self, ref: JobRef) -> None:
         """End the job and all its pods; the cluster gives them their grace period.
@@ -150,20 +154,15 @@ class GkeBackend:
         Raises:
             ClusterError: The cluster refuses, or does not answer.
         """
-        namespace = self._namespace(ref)
-        look = namespace.look_now(job_name(ref.job_id))
-        if look is not None and not is_over(look):
-            end_job(namespace, look, _mark(JobStatus.CANCELLED, CANCELLED))
+        self._job(ref).cancel()
 
     def cleanup(self, ref: JobRef) -> None:
-        """Remove the job's Job, and with it its pods and its Secret; one that still runs ends.
+        """Remove the job, and with it its pods and its Secret; one that still runs ends.
 
         Raises:
             ClusterError: The cluster refuses, or does not answer.
         """
-        namespace = self._namespace(ref)
-        namespace.expect(job_name(ref.job_id), lambda job: job is None)
-        delete_job(namespace.client, namespace.name, job_name(ref.job_id))
+        self._job(ref).cleanup()
 
     def find(self) -> Iterator[JobRef]:
         """Yield the jobs that wait or run in the namespace of the settings.
@@ -174,22 +173,18 @@ class GkeBackend:
         access = self._access(self._options)
         namespace = shared_namespace(access, self._settings.namespace, self._log)
         for job in namespace.jobs():
+            table = table_of(job)
+            for job_id, place in places_in(job) if table else ():
+                job_url = table.job_url(place.index or 0) if table else ""
+                if not state_of(look_at(job, (), place.index)).status.is_terminal and not namespace.is_cleaned(place):
+                    yield self._ref(job_id, job_url, access, namespace.name, place)
             labels, notes = job["metadata"]["labels"], job["metadata"].get("annotations") or {}
-            if not state_of(look_at(job, ())).status.is_terminal:
+            if table is None and not state_of(look_at(job, ())).status.is_terminal:
                 yield self._ref(labels[JOB_ID], notes.get(ANNOTATION_JOB_URL, ""), access, namespace.name)
 
     @property
     def _options(self) -> RunOptions:
         return self._settings.target()
-
-    def _given_up(self, namespace: Namespace, look: Look) -> JobState | None:
-        """End a job that will never start; return how it stands with that."""
-        reason = hopeless(look) if not state_of(look).status.is_terminal else ""
-        if not reason:
-            return None
-        self._log.info("job_given_up", job=look.job["metadata"]["name"], reason=reason)
-        end_job(namespace, look, _mark(JobStatus.FAILED, reason))
-        return JobState(status=JobStatus.FAILED, reason=reason)
 
     def _complete(self, spec: JobSpec) -> JobSpec:
         """Add what the pod needs to know of stores to the job's secrets: credentials may be among it."""
@@ -197,12 +192,6 @@ class GkeBackend:
             f"FSSPEC_{scheme.upper()}": json.dumps(dict(said)) for scheme, said in self._context.storage_options.items()
         }
         return attrs.evolve(spec, secrets={**stores, **spec.secrets}) if stores else spec
-
-    def _site(self, options: RunOptions, built: str = "") -> Site:
-        image = image_of(options, built)
-        return self._settings.site(
-            options, image=image.uri, is_ours=image.is_ours, installs_requirements=image.installs_requirements
-        )
 
     def _access(self, options: RunOptions, bound: str = "") -> Access:
         return choose_access(
@@ -213,31 +202,27 @@ class GkeBackend:
             bound=bound,
         )
 
-    def _namespace(self, ref: JobRef) -> Namespace:
-        """Return where a job is: as its reference says, or else as the settings do."""
+    def _patched(self, job: dict[str, Any], spec: JobSpec) -> dict[str, Any]:
+        """Return a Job as the site's plugins change it; they learn no secret."""
+        seen = attrs.evolve(spec, secrets=dict.fromkeys(spec.secrets, ""))
+        return patched_job(job, self._context.collect("kinetic_gke_patch_pod", pod=job["spec"]["template"], job=seen))
+
+    def _job(self, ref: JobRef) -> ClusterJob:
+        """Return the job, where its reference says that it is, or else where the settings do."""
         access = self._access(self._options, bound=ref.details.get(_CONTEXT, ""))
-        return shared_namespace(access, ref.details.get(_NAMESPACE) or self._settings.namespace, self._log)
+        name = ref.details.get(_NAMESPACE) or self._settings.namespace
+        index = ref.details.get(_INDEX)
+        return ClusterJob(
+            job_id=ref.job_id,
+            place=Place(
+                name=ref.details.get(_ARRAY) or job_name(ref.job_id), index=None if index is None else int(index)
+            ),
+            namespace=shared_namespace(access, name, self._log),
+            log=self._log,
+        )
 
-    def _ref(self, job_id: str, job_url: str, access: Access, namespace: str) -> JobRef:
+    def _ref(self, job_id: str, job_url: str, access: Access, namespace: str, place: Place | None = None) -> JobRef:
         details = {_CONTEXT: access.context, _NAMESPACE: namespace, _JOB_URL: job_url}
+        if place is not None:
+            details |= {_ARRAY: place.name, _INDEX: str(place.index)}
         return JobRef(backend=BACKEND, job_id=job_id, details=details)
-
-    def _where(self, namespace: Namespace, ref: JobRef) -> str:
-        name = job_name(ref.job_id)
-        return f"there is no Job {name!r} in the namespace {namespace.name!r} of {namespace.client.access.name}"
-
-
-def _mark(status: JobStatus, reason: str) -> Mark:
-    return Mark(status=status, reason=reason, at=datetime.now(UTC))
-
-
-def _after(last: JobEvent | None, event: JobEvent) -> JobEvent:
-    """Return an event at a time that fits: a wait begins when it is seen, and nothing happens before what was told."""
-    at = datetime.now(UTC) if event.kind == "job_waiting" else event.at
-    return attrs.evolve(event, at=at if last is None else max(at, last.at))
-
-
-def _removed(ref: JobRef, last: JobEvent) -> JobEvent:
-    reason = "its Job was deleted"
-    at = max(last.at, datetime.now(UTC))
-    return JobEvent(job_id=ref.job_id, kind="job_removed", at=at, status=JobStatus.NOT_FOUND, reason=reason)

@@ -17,6 +17,7 @@ from kinetic_core.plugin import (
 def kinetic_backend_drivers() -> Sequence[BackendDriver]:
     """Offer the backend `gke`."""
     capabilities = (
+        Capability.ARRAYS,
         Capability.MOUNT,
         Capability.MULTI_HOST,
         Capability.FOLLOW_LOGS,

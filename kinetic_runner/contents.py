@@ -28,7 +28,7 @@ def check_content(reference: Reference, digests: Mapping[str, str]) -> None:
     if found != reference.content_sha256:
         raise ValueError(
             f"{reference.uri} is damaged in the store: its content hash is {found}, and not {reference.content_sha256}."
-            " Ask the client for this job's result, so that the next submission uploads the data anew; then submit again"
+            " Ask the client for this job's result, so that the next submission uploads it anew; then submit again"
         )
 
 

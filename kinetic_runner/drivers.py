@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 from typing import Any, Final
 
+from kinetic_core.wire.loopthread import LoopThread
 from kinetic_runner.integrity import compare_file
 
 _EXTRAS: Final = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "abfs": "azure", "abfss": "azure", "az": "azure"}
@@ -66,6 +67,8 @@ def _kind(scheme: str) -> Any:
 @functools.lru_cache(maxsize=8)
 def _system(kind: Any, scheme: str, options: frozenset[tuple[str, Any]]) -> Any:
     told = {"use_listings_cache": False, "skip_instance_cache": True, **dict(options)}
+    if scheme in _EXTRAS:
+        told["loop"] = _loop_thread().loop
     match _EXTRAS.get(scheme):
         case "gcs":
             return _gcs(kind, told)
@@ -75,6 +78,12 @@ def _system(kind: Any, scheme: str, options: frozenset[tuple[str, Any]]) -> Any:
             return _azure(kind, told)
         case _:
             return kind(**told)
+
+
+@functools.cache
+def _loop_thread() -> LoopThread:
+    """Return the thread that clients run on: fsspec's own would be there, and idle, when the function forks."""
+    return LoopThread("kinetic-stores")
 
 
 def _gcs(kind: Any, told: dict[str, Any]) -> Any:

@@ -125,7 +125,15 @@ class Resolver:
             target = self._places.mount(reference.mount_path)
             if reference.fuse and not self._places.mount_root:
                 return target
-        path = self._download(reference, target)
+        try:
+            path = self._download(reference, target)
+        except FileNotFoundError as error:
+            if not reference.content_sha256:
+                raise
+            raise FileNotFoundError(
+                f"the data {reference.uri} is not in the store (any more): {error}. Submit the call again: the client"
+                " uploads whatever is missing"
+            ) from error
         if reference.fuse and reference.mount_path is not None:
             _make_read_only(path)
         return path

@@ -8,7 +8,7 @@ import typer
 
 from kinetic import settings
 from kinetic._version import __version__
-from kinetic.cli import accelerators, batches, cache, check, config, explain, jobs, package, plugins, profile
+from kinetic.cli import accelerators, batches, cache, check, config, explain, gc, jobs, package, plugins, profile
 from kinetic.cli.output import complain
 from kinetic.log import apply_environment
 from kinetic_core.errors import KineticError, UsageError
@@ -62,6 +62,7 @@ def make_app() -> typer.Typer:
     app.command("explain")(explain.explain)
     app.command("package")(package.package)
     app.command("check")(check.check)
+    app.command("gc")(gc.gc)
     app.command("config")(config.config)
     app.command("accelerators")(accelerators.accelerators)
     app.command("plugins")(plugins.plugins)

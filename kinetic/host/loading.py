@@ -43,8 +43,8 @@ def load_host(environ: Mapping[str, str], *, log: Logger | None = None) -> Host:
             `KINETIC_TRACE_PLUGINS`.
         log: Where warnings go; the client's own logger when not given.
 
-    >>> sorted(load_host({}).backends())[:1]
-    ['local']
+    >>> "local" in load_host({}).backends()
+    True
     """
     log = log or get_logger(__name__)
     switches = read_switches(environ)

@@ -1,12 +1,13 @@
 """Batch handles: all that can be asked of many calls of one function, from any process."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
-from kinetic.jobs.driver import CANCELLED
+from kinetic.jobs.driver import CANCELLED, Driver
 from kinetic.jobs.driving import Driving
 from kinetic.jobs.gathering import gather
 from kinetic.jobs.handle import JobHandle
@@ -35,8 +36,7 @@ class BatchHandle(Generic[R_co]):
         reattach: tuple[Callable[..., Any], tuple[Any, ...]],
     ) -> None:
         """Use `kinetic.map` or `kinetic.attach_batch` rather than this."""
-        self._driving = driving
-        self._driver = driving.driver
+        self._drivings = {os.getpid(): driving}
         self._make_handle = make_handle
         self._handles: dict[str, JobHandle[R_co]] = {}
         self._reattach = reattach
@@ -232,6 +232,20 @@ class BatchHandle(Generic[R_co]):
                 if ended or left == 0:
                     break
         return self.wait(0)
+
+    @property
+    def _driving(self) -> Driving:
+        """What drives the batch in this process: of what a fork inherits, threads are gone and locks may be held."""
+        process = os.getpid()
+        if process not in self._drivings:
+            attach, arguments = self._reattach
+            attached: BatchHandle[R_co] = attach(*arguments)
+            self._drivings[process] = attached._driving
+        return self._drivings[process]
+
+    @property
+    def _driver(self) -> Driver:
+        return self._driving.driver
 
     @property
     def _states(self) -> tuple[InputState, ...]:

@@ -1,6 +1,7 @@
 """Opening backends and stores, once each, for whoever holds the connection."""
 
 import functools
+import os
 import threading
 from typing import Any
 
@@ -29,12 +30,15 @@ def host_for(surroundings: Surroundings) -> Host:
 
 @attrs.define(eq=False)
 class Connection:
-    """The client's way to its drivers, opened at first use; safe to share between threads."""
+    """The client's way to its drivers, opened at first use; safe to share between threads.
+
+    A fork of the process opens its own: of what it inherits, threads are gone and connections are the parent's.
+    """
 
     host: Host
     surroundings: Surroundings
-    _opened: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False, repr=False)
-    _lock: threading.RLock = attrs.field(factory=threading.RLock, init=False, repr=False)
+    _opened: dict[tuple[int, str, str], Any] = attrs.field(factory=dict, init=False, repr=False)
+    _locks: dict[int, threading.RLock] = attrs.field(factory=dict, init=False, repr=False)
 
     def backend(self, name: str) -> Backend:
         """Return the backend of that name.
@@ -84,10 +88,13 @@ class Connection:
         )
 
     def _open(self, kind: str, name: str, make: Any) -> Any:
-        with self._lock:
-            if (kind, name) not in self._opened:
-                self._opened[kind, name] = make()
-            return self._opened[kind, name]
+        process = os.getpid()
+        key = (process, kind, name)
+        with self._locks.setdefault(process, threading.RLock()):
+            # What the parent opened stays as it is: letting go of it could end what is the parent's, too.
+            if key not in self._opened:
+                self._opened[key] = make()
+            return self._opened[key]
 
 
 def connect(surroundings: Surroundings) -> Connection:

@@ -166,7 +166,7 @@ class JobHandle(Generic[R_co]):
 
         Args:
             follow: Go on until the job has ended.
-            host: Of a job with several: a number from 0 on, or `"all"` for the lines of each behind `[host N] `.
+            host: Of a job with several: a number from 0 on, or `"all"` for the lines of each behind `[host N]`.
 
         Raises:
             ConfigError: The job has no such host, or its backend runs jobs on one host only.

@@ -68,6 +68,8 @@ class Cleaning:
     client: str
     uses: Uses
     bounds: Bounds = Bounds()
+    longest_s: float = LONGEST_S
+    """What was not used for so long goes in any case."""
     now_s: float = attrs.field(factory=time.time)
     choose: Callable[[str], str] = random.choice
 
@@ -100,6 +102,15 @@ class Cleaning:
                     self.storage.delete_prefix(key)
                     get_logger("kinetic.submission").debug("context_removed", key=key)
                 self.uses.replace(self._remembered(uses))
+
+    def surplus(self) -> list[str]:
+        """Return the keys of the contexts of this client that `clean_own` would remove.
+
+        Raises:
+            StorageError: The store failed.
+            OSError: The list of uses failed.
+        """
+        return self._surplus(self._by_base(f"{CONTEXTS}/{self.client}"), self.uses.read(), {})
 
     def clean_others(self) -> None:
         """Remove what anybody left below one digit and nobody relies on any more.
@@ -148,7 +159,7 @@ class Cleaning:
             # The one used last stays, however large it is: the next submission would upload it again.
             is_beyond = number > self.bounds.bases or (number > 1 and size_bytes > self.bounds.size_bytes)
             is_beyond = is_beyond and uploaded_at[folder] < self.now_s - _SETTLED_S
-            if (is_beyond or self.now_s - used_at[folder] > LONGEST_S) and not needed.within(folder):
+            if (is_beyond or self.now_s - used_at[folder] > self.longest_s) and not needed.within(folder):
                 surplus.append(folder)
             else:
                 surplus += self._surplus_layers(bases[folder], needed)

@@ -208,7 +208,11 @@ def _locked(place: Path) -> Iterator[bool]:
         except BlockingIOError:
             yield False
         else:
-            yield True
+            try:
+                yield True
+            finally:
+                # Closing would not do: a fork made meanwhile holds it open, and the lock with it.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
 

@@ -137,7 +137,11 @@ class Uses:
             except OSError:
                 yield False
             else:
-                yield True
+                try:
+                    yield True
+                finally:
+                    # Closing would not do: a fork made meanwhile holds it open, and the lock with it.
+                    fcntl.flock(descriptor, fcntl.LOCK_UN)
         finally:
             os.close(descriptor)
 

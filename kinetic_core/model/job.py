@@ -113,7 +113,8 @@ class JobEvent:
 
     job_id: str
     kind: str
-    """snake_case, object then past verb: `job_submitted`, `job_started`, `job_ended`, `log_lost`."""
+    """snake_case, object then past verb: `job_submitted`, `environment_requested`, `job_started`, `host_started`,
+    `host_ended`, `job_retried`, `job_ended`, `log_lost`."""
     at: datetime
     """With time zone."""
     status: JobStatus = attrs.field(converter=JobStatus)

@@ -94,7 +94,7 @@ class MultiHostBackend(Backend, Protocol):
 
         Args:
             ref: The job.
-            host: From 0 on; `None` for whole lines of every host, each behind `[host N] `.
+            host: From 0 on; `None` for whole lines of every host, each behind `[host N]`.
             follow: Go on until the job has ended.
             tail: Begin with only so many last lines of each.
 

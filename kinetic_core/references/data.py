@@ -73,7 +73,7 @@ class Data:
             raise ConfigError(f"Data({raw!r}, fuse=True): a data set from Hugging Face cannot be mounted; drop fuse")
         self._digest: Digest | None = None
         self._hashed: Hashed | None = None
-        self._lock = threading.Lock()
+        self._locks: dict[int, threading.Lock] = {}
 
     @property
     def path(self) -> str:
@@ -137,7 +137,8 @@ class Data:
         """
         if self._is_remote:
             raise ConfigError(f"{self!r} is remote; only local data has a content hash")
-        with self._lock:
+        # One for each process: a fork may be made while another thread holds its parent's.
+        with self._locks.setdefault(os.getpid(), threading.Lock()):
             return self._hash(hash_of)
 
     def _taken(self) -> Digest:
@@ -157,10 +158,10 @@ class Data:
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows of a tree are of no use elsewhere.
-        return {key: value for key, value in vars(self).items() if key not in {"_lock", "_hashed"}}
+        return {key: value for key, value in vars(self).items() if key not in {"_locks", "_hashed"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _hashed=None, _lock=threading.Lock())
+        vars(self).update(state, _hashed=None, _locks={})
 
     def __repr__(self) -> str:
         options = [f"{name}=True" for name in ("fuse", "hf_trust_remote_code") if getattr(self, name)]

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from typing import Final
 
 import attrs
 
@@ -11,7 +12,6 @@ from kinetic_core.model.accelerator import parse_accelerator
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions
 from kinetic_core.plugin import Logger
-from kinetic_gke.accelerators import hardware
 from kinetic_gke.building.builds import Builds
 from kinetic_gke.building.google import find_credentials, open_google
 from kinetic_gke.building.ongoing import begin
@@ -20,7 +20,11 @@ from kinetic_gke.building.registry import Registry
 from kinetic_gke.building.services import Services
 from kinetic_gke.building.shelf import Shelf, region_of
 from kinetic_gke.images import DISTRIBUTION
+from kinetic_gke.options import hardware_of
 from kinetic_gke.settings import GkeSettings
+
+_EXTRAS: Final = {"s3": "s3", "s3a": "s3", "abfs": "azure", "abfss": "azure", "az": "azure"}
+"""What opens a store, by its scheme."""
 
 
 @attrs.frozen(kw_only=True)
@@ -37,6 +41,11 @@ class Bundler:
         Raises:
             ConfigError: No project is named, the accelerator's machines are no x86, or there are no credentials.
         """
+        if hardware_of(options).arm:
+            raise ConfigError(
+                f"images are built for x86 machines, and those with {options.accelerator!r} are Arm: name an image "
+                "with container_image="
+            )
         self._shelf(options)
         find_credentials()
 
@@ -44,13 +53,14 @@ class Bundler:
         """Begin to make the image of a package's jobs, and return what waits for it and returns its URI.
 
         Raises:
-            ConfigError: No project is named, or the accelerator's machines are no x86.
+            ConfigError: No project is named.
         """
         shelf = self._shelf(options)
         recipe = Recipe(
             kind=parse_accelerator(options.accelerator).kind,
             python=f"{sys.version_info.major}.{sys.version_info.minor}",
             version=version(DISTRIBUTION),
+            extras=_extras(options.storage or ""),
             dependencies=package.dependencies or "",
         )
         return begin((self.services, shelf, recipe), lambda: self._made(shelf, recipe))
@@ -67,12 +77,6 @@ class Bundler:
         return uri
 
     def _shelf(self, options: RunOptions) -> Shelf:
-        accelerator = parse_accelerator(options.accelerator)
-        if hardware(accelerator, spot=options.spot).arm:
-            raise ConfigError(
-                f"images are built for x86 machines, and those with {options.accelerator!r} are Arm: name an image "
-                "with container_image="
-            )
         project = options.project or self.settings.project
         if not project:
             raise ConfigError(
@@ -80,4 +84,10 @@ class Bundler:
                 "or name an image with container_image=, as 'prebuilt' or as a URI"
             )
         location = region_of(options.zone or self.settings.zone)
-        return Shelf(project=project, location=location, image=f"bundled-{accelerator.kind}")
+        return Shelf(project=project, location=location, image=f"bundled-{parse_accelerator(options.accelerator).kind}")
+
+
+def _extras(store: str) -> tuple[str, ...]:
+    """Return what the pod needs to reach its store; data in Google's buckets it can always read."""
+    extra = _EXTRAS.get(store.partition("://")[0])
+    return ("gcs",) if extra is None else ("gcs", extra)

@@ -34,6 +34,8 @@ class Recipe:
     """Minor version, the client's: `3.12`."""
     version: str
     """Of kinetic-run."""
+    extras: tuple[str, ...] = ("gcs",)
+    """Of kinetic-run: the drivers of stores."""
     dependencies: str = attrs.field(default="", repr=False)
     """One requirement or option a line. It may name an index, and with it a password."""
 
@@ -61,7 +63,8 @@ class Recipe:
             yield f"COPY {DEPENDENCIES} /build/"
             yield f"RUN {_PIP} -r /build/{DEPENDENCIES}"
         yield f"RUN {_FOLDER}/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \\"
-        yield f" && {_PIP} -c /tmp/installed.txt 'kinetic-run[gcs]=={self.version}' '{_JAX[self.kind]}'"
+        ours = f"'kinetic-run[{','.join(self.extras)}]=={self.version}' '{_JAX[self.kind]}'"
+        yield f" && {_PIP} -c /tmp/installed.txt {ours}"
         yield ""
         yield f"FROM python:{self.python}-slim"
         yield f"RUN groupadd --gid {USER_ID} kinetic \\"

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import attrs
 from kubernetes import client, config
+from yaml import YAMLError
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.request import RunOptions
@@ -19,6 +20,7 @@ _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 _OVERRIDE: Final = "CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER"
 _GOOGLE: Final = "https://container.googleapis.com/"
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
+_UNREADABLE: Final = (config.ConfigException, YAMLError, OSError, ValueError)
 _PARTS: Final = 4
 IN_CLUSTER: Final = "in-cluster"
 _TIMEOUT_S: Final = 30
@@ -56,7 +58,7 @@ class Access:
             made: client.ApiClient = config.new_client_from_config(
                 config_file=self.kubeconfig, context=self.context, persist_config=False
             )
-        except (config.ConfigException, OSError, ValueError) as error:
+        except _UNREADABLE as error:
             raise ClusterError(f"{self.name} cannot be reached: {error}; {self._remedy}") from error
         return made
 
@@ -119,7 +121,7 @@ def _contexts(paths: str) -> tuple[tuple[str, ...], str]:
         return (), ""
     try:
         found, current = config.list_kube_config_contexts(config_file=os.pathsep.join(there))
-    except (config.ConfigException, OSError, ValueError) as error:
+    except _UNREADABLE as error:
         # A kubeconfig without a current context is one all the same.
         if "current-context" in str(error):
             return tuple(_names(there)), ""

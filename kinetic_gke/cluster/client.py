@@ -27,6 +27,7 @@ _ATTEMPTS: Final = 6
 _PATIENCE_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 10.0
+_CONNECTIONS: Final = 64
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 60.0
 _STREAM_SLACK_S: Final = 30.0
@@ -191,6 +192,8 @@ def _checked(call: Callable[[], Any]) -> Any:
 
 
 def _apis(api: Any) -> Apis:
+    # Of more at the same time, each would be closed after its answer, with a warning.
+    api.rest_client.pool_manager.connection_pool_kw["maxsize"] = _CONNECTIONS
     return Apis(
         api=api,
         batch=kubernetes.BatchV1Api(api),

@@ -1,11 +1,13 @@
 """Ending a job from outside, in a way that every process can tell afterwards."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from kinetic_gke.cluster.arrays import drop_index
 from kinetic_gke.cluster.namespace import Namespace
 from kinetic_gke.diagnosis.look import Look
-from kinetic_gke.diagnosis.mark import Mark, ending_patch, mark_of, releasing_patch
+from kinetic_gke.diagnosis.mark import Mark, ending_patch, index_patch, mark_of, releasing_patch
 
 
 def end_job(namespace: Namespace, look: Look, mark: Mark) -> None:
@@ -25,6 +27,24 @@ def end_job(namespace: Namespace, look: Look, mark: Mark) -> None:
         _patch(namespace, name, ending_patch(mark))
     if look.job["spec"].get("suspend"):
         _patch(namespace, name, releasing_patch())
+
+
+def end_index(namespace: Namespace, look: Look, index: int, at: datetime) -> None:
+    """Mark one index of an array as cancelled, and let its pod end, or never start.
+
+    Args:
+        namespace: Of the Job.
+        look: At the job.
+        index: Its index.
+        at: When.
+
+    Raises:
+        ClusterError: The cluster refuses, or does not answer.
+    """
+    name = str(look.job["metadata"]["name"])
+    namespace.expect(name, lambda job: job is not None and mark_of(job, index) is not None)
+    _patch(namespace, name, index_patch(index, at))
+    drop_index(namespace.client, namespace.name, look.job, index)
 
 
 def _patch(namespace: Namespace, name: str, body: Mapping[str, Any]) -> None:

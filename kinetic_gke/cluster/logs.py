@@ -6,6 +6,7 @@ from typing import Any, Final
 import attrs
 
 from kinetic_core.plugin import Logger
+from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Json
 from kinetic_gke.cluster.loglines import LogPosition
 from kinetic_gke.cluster.namespace import Namespace, Waiter
@@ -36,9 +37,7 @@ class JobLog:
     """The log of one job. What goes wrong with it is told, and decides nothing."""
 
     namespace: Namespace
-    job: str
-    """Name of the Job."""
-    index: int | None
+    place: Place
     job_id: str
     log: Logger
 
@@ -57,7 +56,7 @@ class JobLog:
 
     def follow(self, tail: int | None) -> Iterator[str]:
         """Yield what was written, and what will be, until the job has ended; of each attempt, the first host's."""
-        with self.namespace.waiting(self.job) as waiter:
+        with self.namespace.waiting(self.place.name) as waiter:
             done: set[str] = set()
             while (look := self._look(watched=True)) is not None:
                 fresh = [pod for pod in look.of_host_0 if pod["metadata"]["uid"] not in done and _has_log(pod)]
@@ -72,8 +71,8 @@ class JobLog:
     def _look(self, *, watched: bool = False) -> Look | None:
         try:
             if watched:
-                return self.namespace.look_watched(self.job, self.index)
-            return self.namespace.look(self.job, self.index)
+                return self.namespace.look_watched(self.place.name, self.place.index)
+            return self.namespace.look(self.place.name, self.place.index)
         except ClusterError as error:
             self._lost(str(error))
             return None

@@ -7,31 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-import attrs
-
 from kinetic_core.plugin import Logger
+from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Apis, Client, Json
+from kinetic_gke.cluster.news import News
 from kinetic_gke.cluster.watching import Watch
 from kinetic_gke.diagnosis.ending import departed
 from kinetic_gke.diagnosis.look import Look, holding, look_at, phase
-from kinetic_gke.diagnosis.waiting import wants_news
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
 _OURS: Final = selector({APP: APP_VALUE})
 _JOB_NAME: Final = "batch.kubernetes.io/job-name"
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _INTEREST_S: Final = 60.0
 """How long after somebody last asked the watches go on."""
-_FIRST_NEWS_S: Final = 0.5
-_LONGEST_NEWS_S: Final = 60.0
-
-
-@attrs.define
-class _News:
-    """Events about one job that waits, and when to ask for them again."""
-
-    events: list[Json] = attrs.field(factory=list)
-    pause_s: float = _FIRST_NEWS_S
-    next_s: float = attrs.field(factory=lambda: time.monotonic() + _FIRST_NEWS_S)
 
 
 class Waiter:
@@ -64,13 +53,14 @@ class Namespace:
         """
         self.client = client
         self.name = name
+        self.news = News(client, name)
         self._lock = threading.Lock()
         self._asked_s: float | None = None
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._pods: dict[str, set[str]] = {}
-        self._news: dict[str, _News] = {}
         self._departed: dict[str, dict[str, Json]] = {}
-        self._expected: dict[str, Callable[[Json | None], bool]] = {}
+        self._expected: dict[str, list[Callable[[Json | None], bool]]] = {}
+        self._cleaned: dict[str, set[int | None]] = {}
         self._jobs_watch = Watch(
             client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
         )
@@ -115,7 +105,7 @@ class Namespace:
             f"show the Job {name!r}",
             lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
         )
-        return None if job is None else look_at(job, self._with_departed(name, self._read_pods(name)), index)
+        return None if job is None else look_at(job, self._with_departed(name, self._read_pods(name, index)), index)
 
     def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
         """Take note of a change that is made from here: until the watch shows it, the server is asked.
@@ -125,36 +115,25 @@ class Namespace:
             seen: Tells whether a Job, or that there is none, shows the change.
         """
         if self._jobs_watch.runs:
-            self._expected[name] = seen
+            with self._lock:
+                self._expected.setdefault(name, []).append(seen)
 
     def _is_up_to_date(self, name: str, job: Json) -> bool:
-        seen = self._expected.get(name)
-        if seen is None or seen(job):
-            self._expected.pop(name, None)
-            return True
-        return False
+        with self._lock:
+            left = [seen for seen in self._expected.pop(name, ()) if not seen(job)]
+            if left:
+                self._expected[name] = left
+        return not left
 
-    def news_of(self, look: Look) -> list[Json]:
-        """Return the events that say why a job waits, where nothing else does; seldom asked for anew."""
-        name = str(look.job["metadata"]["name"])
-        if not wants_news(look):
-            self._news.pop(name, None)
-            return []
-        known = self._news.setdefault(name, _News())
-        if time.monotonic() >= known.next_s:
-            known.pause_s = min(2 * known.pause_s, _LONGEST_NEWS_S)
-            known.next_s = time.monotonic() + known.pause_s
-            known.events = self._read_events(look)
-        return known.events
+    def clean(self, place: Place) -> int:
+        """Take note that a job of an array is not to be found any more; return of how many of it that is so."""
+        with self._lock:
+            self._cleaned.setdefault(place.name, set()).add(place.index)
+            return len(self._cleaned[place.name])
 
-    def news_due_s(self, look: Look) -> float | None:
-        """Return in how many seconds news may be had; `None` where the watches tell everything."""
-        known = self._news.get(str(look.job["metadata"]["name"]))
-        return None if known is None else max(known.next_s - time.monotonic(), 0.01)
-
-    def fresh_news_of(self, look: Look) -> list[Json]:
-        """Return those events as they are now."""
-        return self._read_events(look) if wants_news(look) else []
+    def is_cleaned(self, place: Place) -> bool:
+        """Tell whether a job of an array was removed from here."""
+        return place.index in self._cleaned.get(place.name, ())
 
     @contextmanager
     def waiting(self, name: str) -> Iterator[Waiter]:
@@ -206,25 +185,11 @@ class Namespace:
     def _list_pods(self, apis: Apis, options: Mapping[str, Any]) -> Any:
         return apis.core.list_namespaced_pod(self.name, label_selector=_OURS, **options)
 
-    def _read_pods(self, job: str) -> list[Json]:
+    def _read_pods(self, job: str, index: int | None = None) -> list[Json]:
+        wanted = {_JOB_NAME: job} | ({} if index is None else {_INDEX: str(index)})
         answer = self.client.sure(
             f"list the pods of {self.name!r}",
-            lambda apis, options: apis.core.list_namespaced_pod(
-                self.name, label_selector=selector({_JOB_NAME: job}), **options
-            ),
-        )
-        return list(answer.get("items") or [])
-
-    def _read_events(self, look: Look) -> list[Json]:
-        about = [look.job, *look.pods[-1:]]
-        return [event for obj in about for event in self._events_about(str(obj["metadata"]["uid"]))]
-
-    def _events_about(self, uid: str) -> list[Json]:
-        answer = self.client.sure(
-            f"list the events of {self.name!r}",
-            lambda apis, options: apis.core.list_namespaced_event(
-                self.name, field_selector=f"involvedObject.uid={uid}", **options
-            ),
+            lambda apis, options: apis.core.list_namespaced_pod(self.name, label_selector=selector(wanted), **options),
         )
         return list(answer.get("items") or [])
 
@@ -246,7 +211,6 @@ class Namespace:
             with self._lock:
                 self._expected.pop(name, None)
                 self._departed.pop(name, None)
-                self._news.pop(name, None)
         self._tell(name)
 
     def _pod_changed(self, pod: Json) -> None:

@@ -1,12 +1,14 @@
 """One look at a job: its Job and its pods as they were answered, and the few questions that are asked of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import attrs
 
 from kinetic_gke.diagnosis.moment import moment
 from kinetic_gke.manifest.pod import WORKER
+from kinetic_gke.manifest.table import numbers_of
 
 Json = Mapping[str, Any]
 
@@ -94,11 +96,13 @@ def holds_index(ranges: str, index: int) -> bool:
     >>> holds_index("1,3-5,7", 4), holds_index("1,3-5,7", 6), holds_index("", 0)
     (True, False, False)
     """
-    for part in filter(None, ranges.split(",")):
-        first, _, last = part.partition("-")
-        if int(first) <= index <= int(last or first):
-            return True
-    return False
+    return index in _indexes(ranges)
+
+
+@lru_cache(maxsize=16)
+def _indexes(ranges: str) -> frozenset[int]:
+    """Return the indexes among ranges; every job of an array asks for the same."""
+    return frozenset(numbers_of(ranges) if ranges else ())
 
 
 def _order(pod: Json) -> tuple[object, ...]:

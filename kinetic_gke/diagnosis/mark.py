@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from kinetic_core.model.job import JobStatus
 from kinetic_gke.diagnosis.moment import moment, written
 from kinetic_gke.manifest.names import ANNOTATION_ENDED_AS, ANNOTATION_ENDED_AT, ANNOTATION_ENDED_BECAUSE, QUEUE
+
+CANCELLED: Final = "cancelled"
+_OF_INDEX: Final = "cancelled.kinetic-run/"
 
 
 @attrs.frozen(kw_only=True)
@@ -20,9 +23,11 @@ class Mark:
     at: datetime
 
 
-def mark_of(job: Mapping[str, Any]) -> Mark | None:
-    """Return the mark on a Job; `None` where no client ended it."""
+def mark_of(job: Mapping[str, Any], index: int | None = None) -> Mark | None:
+    """Return the mark on a Job, or on one index of it; `None` where no client ended it."""
     written_there = job["metadata"].get("annotations") or {}
+    if index is not None and (at := written_there.get(f"{_OF_INDEX}{index}")):
+        return Mark(status=JobStatus.CANCELLED, reason=CANCELLED, at=moment(at))
     status = written_there.get(ANNOTATION_ENDED_AS)
     if status not in (JobStatus.CANCELLED, JobStatus.FAILED):
         return None
@@ -49,6 +54,11 @@ def ending_patch(mark: Mark) -> dict[str, Any]:
         "metadata": {"annotations": annotations, "labels": {QUEUE: None}},
         "spec": {"activeDeadlineSeconds": 1},
     }
+
+
+def index_patch(index: int, at: datetime) -> dict[str, Any]:
+    """Return what marks one index of an array as cancelled; marks of others, made at the same time, stay."""
+    return {"metadata": {"annotations": {f"{_OF_INDEX}{index}": written(at)}}}
 
 
 def releasing_patch() -> dict[str, Any]:

@@ -70,7 +70,7 @@ def _ended(look: Look) -> tuple[JobState, datetime] | None:
     found = _verdict(look)
     if found is not None and found[0].status is JobStatus.SUCCEEDED:
         return found
-    mark = mark_of(look.job)
+    mark = mark_of(look.job, look.index)
     if mark is not None:
         return JobState(status=mark.status, reason=mark.reason), mark.at
     return found

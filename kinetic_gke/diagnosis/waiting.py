@@ -21,7 +21,8 @@ _NEWS: Final[Mapping[str, str]] = {
     "NotTriggerScaleUp": "no node has room for it, and no node pool can be scaled up for it",
     "FailedScaleUp": "no node has room for it, and a new one could not be had",
 }
-"""Reasons of events that say why a pod waits, and what they mean."""
+TELLING: Final = tuple(_NEWS)
+"""Reasons of events that say why a pod waits."""
 
 
 def waiting_reason(look: Look, news: Sequence[Json] = ()) -> str:
@@ -34,6 +35,8 @@ def waiting_reason(look: Look, news: Sequence[Json] = ()) -> str:
     if look.job["spec"].get("suspend"):
         return _suspended(look.job)
     pod = next((one for one in reversed(look.pods) if phase(one) == "Pending"), None)
+    if pod is None and _waits_its_turn(look):
+        return "waiting for other jobs of its batch"
     if pod is None:
         return "" if look.pods else _told(news, ("FailedCreate",))
     if problem := next(_container_problems(pod), ""):
@@ -43,7 +46,7 @@ def waiting_reason(look: Look, news: Sequence[Json] = ()) -> str:
 
 def wants_news(look: Look) -> bool:
     """Tell whether only events can say why the job waits."""
-    if look.job["spec"].get("suspend"):
+    if look.job["spec"].get("suspend") or _waits_its_turn(look):
         return False
     waiting = [pod for pod in look.pods if phase(pod) == "Pending"]
     return not look.pods or any(_is_quiet(pod) for pod in waiting)
@@ -62,6 +65,12 @@ def hopeless(look: Look) -> str:
             if reason in _AT_ONCE or (reason in _PULLING and is_final):
                 return _pull_problem(name, image, message)
     return ""
+
+
+def _waits_its_turn(look: Look) -> bool:
+    """Tell whether as many jobs of an array run as may, and this one has not begun."""
+    active = int((look.job.get("status") or {}).get("active") or 0)
+    return look.index is not None and not look.pods and active > 0
 
 
 def _suspended(job: Json) -> str:

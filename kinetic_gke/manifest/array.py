@@ -7,42 +7,42 @@ import attrs
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobSpec
 from kinetic_core.wire.names import ENV_JOB_ID, ENV_OUTPUT_DIR
+from kinetic_gke.manifest.command import CANCELLED_FOLDER, ENV_INDEX, ENV_TABLE, indexed_command, literal
 from kinetic_gke.manifest.job import failure_policy, job_hardware, manifest
+from kinetic_gke.manifest.names import ANNOTATION_ARRAY, ARRAY, job_name
 from kinetic_gke.manifest.site import Site
+from kinetic_gke.manifest.table import Table
 
-ENV_INDEX: Final = "KINETIC_ARRAY_INDEX"
 MOST_JOBS: Final = 100_000
 MOST_AT_ONCE: Final = 10_000
 """Of an Indexed Job that limits attempts by index, as the API server does."""
-_INDEX: Final = "{index}"
 _ANNOTATION: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _HOST_INDEX: Final = "JOB_COMPLETION_INDEX"
+_CANCELLED: Final = "cancelled"
 
 
 @attrs.frozen(kw_only=True)
 class ArraySpec:
-    """A batch as one object. What differs from job to job is told by `{index}`, which counts from 0.
+    """A batch, or a part of one, as one object.
 
     Payloads go unverified: their hashes differ and would stand in the object, one for each job.
     """
 
-    common: JobSpec
-    """What is the same for all, under the batch's own id; its payload, result and output directory are not used."""
-    count: int
-    payload_url: str
-    """Such as `gs://bucket/batch-0a1b2c3d/{index}/payload.pkl`."""
-    result_url: str
-    output_dir: str
+    spec: JobSpec
+    """Any of the jobs: all are like it, but for what the table says."""
+    table: Table
     max_concurrent: int | None = None
 
     def __attrs_post_init__(self) -> None:
-        for name in ("payload_url", "result_url", "output_dir"):
-            if _INDEX not in getattr(self, name):
-                raise ConfigError(f"an array's {name} must hold {_INDEX}, got {getattr(self, name)!r}")
-        if not 1 <= self.count <= MOST_JOBS:
-            raise ConfigError(f"an array has 1 to {MOST_JOBS} jobs, got {self.count}; split the batch")
+        if not 1 <= len(self.table.numbers) <= MOST_JOBS:
+            raise ConfigError(f"an array has 1 to {MOST_JOBS} jobs, got {len(self.table.numbers)}; split the batch")
         if self.max_concurrent is not None and self.max_concurrent < 1:
             raise ConfigError(f"max_concurrent must be 1 or more, got {self.max_concurrent}")
+
+    @property
+    def common(self) -> JobSpec:
+        """Return what is the same for all, under the array's own id."""
+        return attrs.evolve(self.spec, job_id=self.table.array_id)
 
 
 def array_manifest(array: ArraySpec, site: Site) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def array_manifest(array: ArraySpec, site: Site) -> dict[str, Any]:
     Raises:
         ConfigError: As `job_manifest`; or each job would need more than one host.
     """
-    spec = array.common
+    spec, count = array.common, len(array.table.numbers)
     wanted = job_hardware(spec)
     if wanted.hosts > 1:
         raise ConfigError(
@@ -60,40 +60,46 @@ def array_manifest(array: ArraySpec, site: Site) -> dict[str, Any]:
         )
     behaviour = {
         "completionMode": "Indexed",
-        "completions": array.count,
-        "parallelism": min(array.max_concurrent or array.count, array.count, MOST_AT_ONCE),
+        "completions": count,
+        "parallelism": min(array.max_concurrent or count, count, MOST_AT_ONCE),
         "backoffLimitPerIndex": spec.options.retries,
         "podFailurePolicy": failure_policy("FailIndex"),
     }
     made = manifest(spec, site, wanted, behaviour)
-    (worker,) = made["spec"]["template"]["spec"]["containers"]
-    worker["args"] = _arguments(worker["args"], array)
-    worker["env"] = _environment(worker["env"], array)
+    made["metadata"]["labels"] = {**made["metadata"]["labels"], ARRAY: "true"}
+    made["metadata"]["annotations"] = {**made["metadata"]["annotations"], ANNOTATION_ARRAY: array.table.to_json()}
+    pod = made["spec"]["template"]["spec"]
+    (worker,) = pod["containers"]
+    worker["command"] = indexed_command(site)
+    worker["args"] = _arguments(worker["args"])
+    worker["env"] = _environment(worker["env"], array.table)
+    named = cancelled_name(array.table.array_id)
+    pod["volumes"] = [*pod.get("volumes", ()), {"name": _CANCELLED, "configMap": {"name": named, "optional": True}}]
+    mount = {"name": _CANCELLED, "mountPath": CANCELLED_FOLDER, "readOnly": True}
+    worker["volumeMounts"] = [*worker.get("volumeMounts", ()), mount]
     return made
 
 
-def _arguments(arguments: list[str], array: ArraySpec) -> list[str]:
-    flags = dict(zip(arguments[::2], arguments[1::2], strict=True))
-    del flags["--payload-sha256"]
-    flags |= {"--payload": _by_index(array.payload_url), "--result": _by_index(array.result_url)}
-    return [word for flag in flags.items() for word in flag]
+def cancelled_name(array_id: str) -> str:
+    """Return the name of the ConfigMap by which pods learn that they are not wanted any more."""
+    return job_name(array_id)
 
 
-def _environment(environment: list[dict[str, Any]], array: ArraySpec) -> list[dict[str, Any]]:
-    """Return the variables: the index first, for the others are made of it.
+def _arguments(arguments: list[str]) -> list[str]:
+    """Return what all jobs have in common; the rest is the table's."""
+    own = ("--payload", "--payload-sha256", "--result")
+    pairs = zip(arguments[::2], arguments[1::2], strict=True)
+    return [word for flag, value in pairs if flag not in own for word in (flag, value)]
+
+
+def _environment(environment: list[dict[str, Any]], table: Table) -> list[dict[str, Any]]:
+    """Return the variables: the index and the table, of which the job makes its own.
 
     The controller would add the index under a name by which the runner knows the hosts of one job.
     """
-    changed = {ENV_JOB_ID: f"{array.common.job_id}-{_INDEX}", ENV_OUTPUT_DIR: array.output_dir}
     return [
         {"name": ENV_INDEX, "valueFrom": {"fieldRef": {"fieldPath": _ANNOTATION}}},
-        *(
-            {"name": one["name"], "value": _by_index(changed[one["name"]])} if one["name"] in changed else one
-            for one in environment
-        ),
+        {"name": ENV_TABLE, "value": literal(table.to_json())},
+        *(one for one in environment if one["name"] not in {ENV_JOB_ID, ENV_OUTPUT_DIR}),
         {"name": _HOST_INDEX, "value": "0"},
     ]
-
-
-def _by_index(text: str) -> str:
-    return text.replace("$", "$$").replace(_INDEX, f"$({ENV_INDEX})")

@@ -24,6 +24,27 @@ import runpy, sys
 sys.path.append(sys.argv.pop(1))
 runpy.run_module("kinetic_runner", run_name="__main__", alter_sys=True)
 """
+# One job of an array: who it is follows from its index and the table, as `kinetic_gke.manifest.table` has it.
+_RUN_INDEXED: Final = """\
+import json, os, pathlib, runpy, sys
+place, table = int(os.environ["KINETIC_ARRAY_INDEX"]), json.loads(os.environ.pop("KINETIC_ARRAY_TABLE"))
+if pathlib.Path("/kinetic/cancelled", str(place)).exists():
+    sys.exit("kinetic: this job was cancelled before it started")
+parts = [part.partition("-") for part in table["numbers"].split(",")]
+spans = [range(int(first), int(last or first) + 1) for first, _, last in parts]
+number = [number for span in spans for number in span][place]
+name = lambda first: "job-%08x" % ((first + number * table["step"]) % (1 << 32))
+between = "" if table["output_id"] is None else name(table["output_id"])
+os.environ["KINETIC_JOB_ID"] = name(table["first_id"])
+os.environ["KINETIC_OUTPUT_DIR"] = between.join(table["output"])
+sys.argv += ["--payload", str(number).join(table["payload"]), "--result", str(number).join(table["result"])]
+sys.path += [folder] if (folder := sys.argv.pop(1)) else []
+runpy.run_module("kinetic_runner", run_name="__main__", alter_sys=True)
+"""
+CANCELLED_FOLDER: Final = "/kinetic/cancelled"
+"""Where a job of an array finds a file named by its index when it is not wanted any more."""
+ENV_INDEX: Final = "KINETIC_ARRAY_INDEX"
+ENV_TABLE: Final = "KINETIC_ARRAY_TABLE"
 
 
 def carry_command(site: Site) -> list[str]:
@@ -36,6 +57,11 @@ def worker_command(site: Site) -> list[str]:
     if site.runner_image:
         return [site.python, "-P", "-c", _RUN_BROUGHT, RUNNER_FOLDER]
     return [site.python, "-P", "-m", "kinetic_runner"]
+
+
+def indexed_command(site: Site) -> list[str]:
+    """Return the command that starts the runner as one job of an array."""
+    return [site.python, "-P", "-c", _RUN_INDEXED, RUNNER_FOLDER if site.runner_image else ""]
 
 
 def worker_arguments(spec: JobSpec, site: Site) -> list[str]:

@@ -17,6 +17,9 @@ ANNOTATION_ACCELERATOR: Final = "kinetic-run/accelerator"
 ANNOTATION_ENDED_AS: Final = "kinetic-run/ended-as"
 ANNOTATION_ENDED_BECAUSE: Final = "kinetic-run/ended-because"
 ANNOTATION_ENDED_AT: Final = "kinetic-run/ended-at"
+ANNOTATION_ARRAY: Final = "kinetic-run/array"
+ARRAY: Final = "kinetic-run-array"
+"""Label of a Job that is an array."""
 QUEUE: Final = "kueue.x-k8s.io/queue-name"
 
 NAME_LIMIT: Final = 52
@@ -66,11 +69,20 @@ def job_labels(spec: JobSpec) -> dict[str, str]:
     Raises:
         ConfigError: A label's key cannot be used; all of them are named.
     """
-    problems = [problem for key, value in spec.options.labels.items() for problem in _problems(key, value)]
-    if problems:
-        raise ConfigError(f"labels that Kubernetes cannot take: {'; '.join(problems)}")
+    check_labels(spec.options.labels)
     labels = {key: label_value(value) for key, value in spec.options.labels.items()}
     return labels | {APP: APP_VALUE, JOB_ID: label_value(spec.job_id)}
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse what cannot be labels.
+
+    Raises:
+        ConfigError: A label's key cannot be used; all of them are named.
+    """
+    problems = [problem for key, value in labels.items() for problem in _problems(key, value)]
+    if problems:
+        raise ConfigError(f"labels that Kubernetes cannot take: {'; '.join(problems)}")
 
 
 def pod_labels(spec: JobSpec) -> dict[str, str]:

@@ -183,6 +183,8 @@ def _claim_locked(part: Path, target: Path) -> bool:
         part.replace(target)
         return True
     finally:
+        # Closing would not do: a fork made meanwhile holds it open, and the lock with it.
+        fcntl.flock(folder, fcntl.LOCK_UN)
         os.close(folder)
 
 

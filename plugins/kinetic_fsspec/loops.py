@@ -1,10 +1,13 @@
-"""Waiting for what runs on fsspec's own event loop."""
+"""The event loop that the stores' clients run on, and waiting for what runs there."""
 
 import asyncio
+import functools
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
 from fsspec.asyn import sync
+
+from kinetic_core.wire.loopthread import LoopThread
 
 T = TypeVar("T")
 
@@ -13,6 +16,11 @@ STALLED_S: Final = 30
 CONNECTING_S: Final = 10
 SLOWEST: Final = 32 << 10
 """Bytes a second that a peer must take of a request's body: no client's timeout looks at that side."""
+
+
+def own_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of this process's stores: not fsspec's, which no fork of the process survives."""
+    return _loop_thread().loop
 
 
 def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_bytes: int = 0) -> T:
@@ -33,3 +41,8 @@ def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_b
 
     result: T = sync(loop, waited)
     return result
+
+
+@functools.cache
+def _loop_thread() -> LoopThread:
+    return LoopThread("kinetic-stores")

@@ -13,7 +13,7 @@ from kinetic_core.plugin import DriverContext
 from kinetic_fsspec.bucket import Bucket
 from kinetic_fsspec.failures import Masked
 from kinetic_fsspec.generic import FsspecBucket
-from kinetic_fsspec.loops import CONNECTING_S, STALLED_S
+from kinetic_fsspec.loops import CONNECTING_S, STALLED_S, own_loop
 from kinetic_fsspec.remote import RemoteStorage
 from kinetic_fsspec.retries import Policy, Retries
 
@@ -32,7 +32,7 @@ def open_gcs(url: str, context: DriverContext, policy: Policy | None = None) -> 
     def make(options: dict[str, Any]) -> Bucket:
         # Its default waits for ever for a peer that has gone.
         quiet = ClientTimeout(total=None, sock_connect=CONNECTING_S, sock_read=STALLED_S)
-        return GcsBucket(GCSFileSystem(**{"requests_timeout": quiet} | options), _place(url))
+        return GcsBucket(GCSFileSystem(**{"requests_timeout": quiet, "loop": own_loop()} | options), _place(url))
 
     return _opened(url, context, policy, GCSFileSystem, make)
 
@@ -46,7 +46,7 @@ def open_s3(url: str, context: DriverContext, policy: Policy | None = None) -> R
     def make(options: dict[str, Any]) -> Bucket:
         told = {"connect_timeout": CONNECTING_S, "read_timeout": STALLED_S, **options.pop("config_kwargs", {})}
         told["retries"] = {"total_max_attempts": 1}
-        return S3Bucket(S3FileSystem(config_kwargs=told, **options), _place(url))
+        return S3Bucket(S3FileSystem(config_kwargs=told, **{"loop": own_loop()} | options), _place(url))
 
     return _opened(url, context, policy, S3FileSystem, make)
 
@@ -59,7 +59,9 @@ def open_azure(url: str, context: DriverContext, policy: Policy | None = None) -
 
     def make(options: dict[str, Any]) -> Bucket:
         host, _, folder = _place(url).partition("/")
-        return AzureBucket(AzureBlobFileSystem(**options), f"{host.partition('@')[0]}/{folder}".rstrip("/"))
+        return AzureBucket(
+            AzureBlobFileSystem(**{"loop": own_loop()} | options), f"{host.partition('@')[0]}/{folder}".rstrip("/")
+        )
 
     return _opened(url, context, policy, AzureBlobFileSystem, make)
 

@@ -1,13 +1,11 @@
 """Drivers of the stores. Importing this module loads neither fsspec nor a cloud library."""
 
+import functools
+import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from kinetic_core.plugin import DriverContext, Storage, StorageDriver, hookimpl
-
-# One lock for the one file system that `memory://` is in a process: two stores on it may be open at once.
-_MEMORY_LOCK: Final = threading.RLock()
 
 
 @hookimpl
@@ -50,7 +48,16 @@ def _open_memory(url: str, context: DriverContext) -> Storage:
 
     system = MemoryFileSystem()
     root = system._strip_protocol(url)  # noqa: SLF001 - fsspec offers no public name for it
-    return remote(url, FsspecBucket(system, root, _MEMORY_LOCK, atomic=True), context, None, Masked())
+    return remote(url, FsspecBucket(system, root, _memory_lock(os.getpid()), atomic=True), context, None, Masked())
+
+
+@functools.cache
+def _memory_lock(_process: int) -> threading.RLock:
+    """Return the lock of the one file system that `memory://` is in a process: two stores on it may be open at once.
+
+    A fork has one of its own: who held its parent's is not there to let go of it.
+    """
+    return threading.RLock()
 
 
 def _open_gcs(url: str, context: DriverContext) -> Storage:

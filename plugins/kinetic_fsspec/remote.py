@@ -67,7 +67,7 @@ class RemoteStorage:
 
         damaged = False
 
-        def put(attempt: int) -> bool:
+        def put(_attempt: int) -> bool:
             nonlocal damaged
             try:
                 self.bucket.put(name, data, writer=writer, only_new=True)
@@ -75,8 +75,9 @@ class RemoteStorage:
                 damaged = True
                 raise
             except TakenError:
-                # By an earlier attempt of this very call, when only its answer was lost, or its bytes were altered.
-                if attempt == 1 or not self._is_ours(name, writer):
+                # Perhaps by this very call, when only an answer was lost or the bytes were altered: of an earlier
+                # attempt, or of the same, as the libraries below send once more by themselves on a used connection.
+                if not self._is_ours(name, writer):
                     return False
                 if damaged:
                     self.bucket.put(name, data, writer=writer)

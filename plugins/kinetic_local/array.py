@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import pluggy
@@ -43,17 +43,26 @@ class Array:
 
     specs: Sequence[JobSpec] = attrs.field(repr=False)
     environ: Mapping[str, str] = attrs.field(repr=False)
+    storage_options: Mapping[str, Mapping[str, Any]] = attrs.field(repr=False)
     home: Path
     most: int
     """Jobs that may have been started and not ended."""
 
 
-def enqueue(specs: Sequence[JobSpec], *, environ: Mapping[str, str], places: Places, most: int) -> None:
+def enqueue(
+    specs: Sequence[JobSpec],
+    *,
+    environ: Mapping[str, str],
+    storage_options: Mapping[str, Mapping[str, Any]],
+    places: Places,
+    most: int,
+) -> None:
     """Let a keeper start the jobs, one after the other.
 
     Args:
         specs: The jobs; their pods' folders exist.
         environ: The client's environment.
+        storage_options: What the jobs' stores are told, by URL scheme.
         places: Of this user.
         most: How many of them may have been started and not ended.
 
@@ -70,7 +79,7 @@ def enqueue(specs: Sequence[JobSpec], *, environ: Mapping[str, str], places: Pla
         for spec in specs:
             _mark(places.pod(spec.job_id, spec.job_url), str(file))
         told = [attrs.evolve(spec, options=attrs.evolve(spec.options, volumes={})) for spec in specs]
-        array = Array(specs=told, environ=dict(environ), home=places.home, most=most)
+        array = Array(specs=told, environ=dict(environ), storage_options=storage_options, home=places.home, most=most)
         _hand_over(pickle.dumps(array), lock)
     except BaseException:
         file.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
 from kinetic_local.turns import draw_ticket, drop_ticket
-from kinetic_local.venue import venue
+from kinetic_local.venue import is_elsewhere, venue
 
 GRACE_S: Final = 5.0
 """Between SIGTERM and SIGKILL when a job is cancelled or its time is up."""
@@ -121,7 +121,13 @@ class LocalBackend:
         for spec in fresh:
             self._make_folders(spec, self._places.arrays)
         if fresh:
-            enqueue(fresh, environ=self._environ, places=self._places, most=most)
+            enqueue(
+                fresh,
+                environ=self._environ,
+                storage_options=self._storage_options,
+                places=self._places,
+                most=most,
+            )
         return [self._places.reference(spec) for spec in specs]
 
     def status(self, ref: JobRef) -> JobState:
@@ -293,7 +299,7 @@ class LocalBackend:
     def _prepare(self, request: RunRequest) -> None:
         """Let the job's processes start while it is still being packaged."""
         options = request.options
-        is_plain = not (options.secrets or options.inherit_env or options.isolation == "venv" or options.python)
+        is_plain = not (options.secrets or options.inherit_env or is_elsewhere(options))
         if is_wanted(self._environ) and is_plain and not bundle_where_needed(self._places.state):
             reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
 

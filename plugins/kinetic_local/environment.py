@@ -37,6 +37,8 @@ _INSTALLER: Final = frozenset(f"{kind}_proxy" for kind in ("http", "https", "all
     ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "NETRC", "SSH_AUTH_SOCK")
 )
 _INSTALLER_PREFIXES: Final = ("PIP_", "UV_", "XDG_", "GIT_SSH")
+_MISLEADING: Final = frozenset(("PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PIP_USER"))
+"""Where else than into the environment pip is to install."""
 _NEVER_INHERITED: Final = frozenset(
     ("PYTHONPATH", "PYTHONHOME", "TPU_WORKER_ID", "LWS_WORKER_INDEX", "JOB_COMPLETION_INDEX")
 )
@@ -93,7 +95,9 @@ def installer_environ(spec: JobSpec, environ: Mapping[str, str], options: Storag
         options: What the user said to stores' drivers, by URL scheme.
     """
     told = {
-        name: value for name, value in environ.items() if name in _INSTALLER or name.startswith(_INSTALLER_PREFIXES)
+        name: value
+        for name, value in environ.items()
+        if name not in _MISLEADING and (name in _INSTALLER or name.startswith(_INSTALLER_PREFIXES))
     }
     return passing(environ) | store_access(spec, environ, options) | told
 

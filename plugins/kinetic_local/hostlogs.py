@@ -13,7 +13,7 @@ def read_host_logs(
     ended: Callable[[], bool],
     pause: Callable[[], None] | None,
 ) -> Iterator[str]:
-    """Yield whole lines of all hosts, each behind `[host N] `.
+    """Yield whole lines of all hosts, each behind `[host N]`.
 
     Args:
         paths: Returns the logs by host; there may be more of them when the job has started.

@@ -30,7 +30,10 @@ def keep(lock: int) -> None:
         array: Array = pickle.loads(sys.stdin.buffer.read())
     except (EOFError, pickle.UnpicklingError):
         return  # the client died before it had told all
-    backend = LocalBackend(DriverContext(log=_Silent(), environ=array.environ, home=array.home))
+    context = DriverContext(
+        log=_Silent(), environ=array.environ, home=array.home, storage_options=array.storage_options
+    )
+    backend = LocalBackend(context)
     places = Places(home=array.home)
     running: list[str] = []
     for spec in array.specs:

@@ -10,9 +10,9 @@ from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions
 from kinetic_core.wire import names
-from kinetic_local.interpreters import find_interpreter
 from kinetic_local.limits import can_limit
 from kinetic_local.places import ENV_LIMIT, Places, job_limit, temporary
+from kinetic_local.venue import is_elsewhere
 
 _SET_TMPDIR: Final = "set TMPDIR to a directory that you can write"
 
@@ -62,6 +62,11 @@ def _interpreter(options: RunOptions, places: Places, environ: Mapping[str, str]
     if not sys.executable:
         yield _error("interpreter_unknown", "sys.executable is empty: there is no interpreter to run the job with", "")
         return
+    if not is_elsewhere(options):
+        return
+
+    from kinetic_local.interpreters import find_interpreter
+
     try:
         is_own = find_interpreter(options.python, environ, places.home).is_own
     except ConfigError as error:

@@ -4,6 +4,8 @@ import os
 import signal
 from contextlib import suppress
 
+from kinetic_core.wire import names
+
 _PROC = "/proc"
 
 
@@ -41,6 +43,21 @@ def descendants(pid: int) -> tuple[int, ...]:
         below = children.get(waiting.pop(), [])
         found += below
         waiting += below
+    return tuple(found)
+
+
+def processes_of(job_id: str) -> tuple[int, ...]:
+    """Return the ids of other processes that were started with a job's variables, whatever became of their parents.
+
+    Where the platform shows no variables of processes, there are none.
+    """
+    mark = f"{names.ENV_JOB_ID}={job_id}".encode()
+    found = []
+    for name in os.listdir(_PROC) if os.path.isdir(f"{_PROC}/self") else ():  # noqa: PTH112, PTH208 - as above
+        if name.isdigit() and int(name) != os.getpid():
+            with suppress(OSError), open(f"{_PROC}/{name}/environ", "rb") as stream:  # noqa: PTH123 - as above
+                if mark in stream.read().split(b"\0"):
+                    found.append(int(name))
     return tuple(found)
 
 

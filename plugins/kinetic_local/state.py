@@ -15,9 +15,10 @@ from kinetic_local.array import belonged, waits
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.places import Places, remove_private
 from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
-from kinetic_local.processes import is_still, signal_all
+from kinetic_local.processes import is_still, processes_of, signal_all
 
 _STARTS: Final = ("job_started", "host_started")
+_SWEEPS: Final = 10
 _KILLED: Final = "the job's supervisor was killed before the job ended"
 
 
@@ -33,6 +34,7 @@ class Watch:
             places: Of this user.
         """
         self.pod = str(places.pod(ref.job_id, ref.details.get("job_url", "")))
+        self._job_id = ref.job_id
         self.machine = ref.details.get("machine", "")
         self._live = str(places.live_file(ref.job_id))
 
@@ -116,7 +118,7 @@ class Watch:
             events = read_events(self.pod)
             if not events or _ended(events):
                 return
-            _end_attempts(events)
+            _end_attempts(events, self._job_id)
             cancelled = cancel_requested(self.pod)
             descriptor = open_events(self.pod)
             status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", _KILLED)
@@ -156,12 +158,18 @@ def _ended(events: Sequence[Mapping[str, Any]]) -> bool:
     return bool(events) and JobStatus(events[-1]["status"]).is_terminal
 
 
-def _end_attempts(events: Sequence[Mapping[str, Any]]) -> None:
+def _end_attempts(events: Sequence[Mapping[str, Any]], job_id: str) -> None:
     """Kill the runners' groups, where they are still those runners', and remove what the supervisor cannot any more."""
     for details in (event["details"] for event in events if event["kind"] in _STARTS):
         # A job that looks at itself is in that group: it ends by itself.
         if is_still(details["pid"], details["mark"]) and details["pid"] != os.getpgrp():
             signal_all(details["pid"], (), signal.SIGKILL)
+    # What left the groups; each time there may be some more, which these have just started.
+    for _ in range(_SWEEPS):
+        left = processes_of(job_id)
+        if not left:
+            break
+        signal_all(None, left, signal.SIGKILL)
     submitted = events[0]["details"]
     Path(submitted["ticket"]).unlink(missing_ok=True)
     remove_private(submitted["folder"])

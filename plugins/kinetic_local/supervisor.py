@@ -11,7 +11,6 @@ from kinetic_local.attempt import start
 from kinetic_local.job import Job
 from kinetic_local.spawn import spawn
 from kinetic_local.turns import take_slot
-from kinetic_local.usage import hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def see_through(job: Job, start_runner: "StartRunner", before_waiting: "Callable
     for lock in (job.live_fd, job.ticket_fd):
         os.set_inheritable(lock, False)  # noqa: FBT003 - the standard library's own spelling
     has_slot = take_slot(job.queue, job.ticket, job.limit) is not None
-    # What it runs in, where that has to be made first, is made by the supervision.
-    has_venv = not job.venv or hold(job.venv) is not None
+    has_venv = not job.venv or _hold(job.venv)
     first = start(job, 1, start_runner) if has_slot and has_venv else None
     if first is None and before_waiting is not None:
         before_waiting()
@@ -51,3 +49,10 @@ def see_through(job: Job, start_runner: "StartRunner", before_waiting: "Callable
     from kinetic_local.supervision import Supervision
 
     Supervision(job, start_runner=start_runner).run(first, has_slot=has_slot, has_venv=has_venv)
+
+
+def _hold(venv: str) -> bool:
+    """Keep the job's environment while it runs; `False` where the supervision has to make it first."""
+    from kinetic_local.usage import hold
+
+    return hold(venv) is not None

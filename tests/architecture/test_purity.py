@@ -10,8 +10,9 @@ from tests.architecture.source import ROOT, imported_names, module_name, parse, 
 
 CORE = python_files(ROOT / "kinetic_core")
 MANIFESTS = [*python_files(ROOT / "kinetic_gke/manifest"), ROOT / "kinetic_gke/accelerators.py"]
+DIAGNOSIS = python_files(ROOT / "kinetic_gke/diagnosis")
 IMAGES = [ROOT / f"kinetic_gke/building/{name}.py" for name in ("order", "recipe", "shelf")]
-PURE = [*CORE, *MANIFESTS, *IMAGES, ROOT / "kinetic_gke/machines.py"]
+PURE = [*CORE, *MANIFESTS, *DIAGNOSIS, *IMAGES, ROOT / "kinetic_gke/machines.py"]
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 CONTAINERS = {"dict", "list", "set", "defaultdict", "deque", "OrderedDict", "Counter", "WeakKeyDictionary"}
 DATA = "kinetic_core.references.data"  # `Data("~/x")` means the home of whoever writes it, there and then

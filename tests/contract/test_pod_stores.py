@@ -12,11 +12,13 @@ import pytest
 from kinetic_runner import drivers
 from kinetic_runner.delivery import Destination
 from kinetic_runner.fetch import download, fetch
+from kinetic_runner.resolve import DataPlaces, Resolver
 from tests.contract.conftest import Place, Servers, cloudy_place
 from tests.contract.stores import CLOUDY
 from tests.fakes.project import Project
 from tests.fakes.servers.proxy import Rule
 from tests.fakes.servers.stores import CLOUDS, SECRET
+from tests.unit.kinetic_runner.inprocess import reference
 from tests.unit.kinetic_runner.journal import Journal
 
 DATA: Final = bytes(range(256)) * 1000
@@ -149,6 +151,23 @@ def test_no_character_of_a_name_is_a_pattern(pod: Pod, name: str, tmp_path: Path
     assert (tmp_path / "back").read_bytes() == b"odd"
 
 
+def test_a_url_is_one_object_or_all_below_a_prefix_with_or_without_its_slash(pod: Pod, tmp_path: Path) -> None:
+    store, url = pod.place.open(), pod.place.url
+    for key in ("one.bin", "set/a[1].txt", "set/deep/b.txt", "set2/other", "set.txt"):
+        store.put_bytes(key.encode(), key)
+    resolver = Resolver(DataPlaces(directory=tmp_path / "data"), None, pod.journal)
+    asked = [reference(f"{url}/one.bin"), reference(f"{url}/set/", is_dir=True), reference(f"{url}/set")]
+    one, with_slash, without = map(Path, resolver.resolve(asked, {}).args)
+    assert (one.name, one.read_bytes()) == ("one.bin", b"one.bin")
+    for folder in (with_slash, without):
+        files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+        assert files == {"a[1].txt": "set/a[1].txt", "deep/b.txt": "set/deep/b.txt"}
+    (warning,) = pod.journal.warnings
+    assert f"{url}/set names no object but 2 below it" in warning
+    with pytest.raises(FileNotFoundError):
+        resolver.resolve([reference(f"{url}/nowhere")], {})
+
+
 SCRIPT: Final = """
     import json, pathlib, kinetic, data_job
     tree = pathlib.Path("tree")
@@ -162,9 +181,9 @@ SCRIPT: Final = """
 """
 
 
-@pytest.mark.parametrize("scheme", CLOUDY)
+@pytest.mark.parametrize(("scheme", "said_in"), [*((scheme, "variable") for scheme in CLOUDY), ("s3", "profile")])
 def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
-    scheme: str, servers: Servers, tmp_path: Path
+    scheme: str, said_in: str, servers: Servers, tmp_path: Path
 ) -> None:
     place = cloudy_place(scheme, servers, tmp_path)
     assert place.proxy is not None
@@ -185,12 +204,17 @@ def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
         """,
     )
     environ = {
-        "KINETIC_STORAGE": url,
         "KINETIC_LOG_LEVEL": "debug",
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         "NO_GCE_CHECK": "true",
-        **CLOUDS[scheme].configured(place.proxy.address),
     }
+    if said_in == "variable":
+        environ |= {"KINETIC_STORAGE": url, **CLOUDS[scheme].configured(place.proxy.address)}
+    else:
+        profile = {"storage": url, "storage_options": {scheme: CLOUDS[scheme].options(place.proxy.address)}}
+        project.home.joinpath(".kinetic").mkdir(parents=True)
+        project.home.joinpath(".kinetic/profiles.json").write_text(json.dumps({"profiles": {"work": profile}}))
+        environ["KINETIC_PROFILE"] = "work"
     ended = project.run(SCRIPT, environ=environ)
     (files, hollow, commands), handle = ended.said
     names = ("a[1].txt", "a*b", "#x", "a%20b", "sub/naïve")

@@ -1,5 +1,6 @@
 """What a person has to see to when a store refuses: told apart on real clients and servers, by one sentence each."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -72,3 +73,43 @@ def test_a_store_that_nobody_answers_for(scheme: str, servers: Servers, tmp_path
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         said = refusal(f"{scheme}://kinetic-tests/x", address, tmp_path)
     assert "cannot be reached" in said
+
+
+# As the clouds answer: with a word of their own, under a status that says something else.
+SPOKEN = [
+    ("s3", 403, "RequestTimeTooSkewed", "clock differs"),
+    ("s3", 400, "ExpiredToken", "log in again"),
+    ("s3", 403, "InvalidAccessKeyId", "log in again"),
+    ("s3", 403, "AccessDenied", "ask for the permission"),
+    ("abfs", 403, "AuthenticationFailed", "log in again"),
+    ("abfs", 403, "AuthorizationPermissionMismatch", "ask for the permission"),
+    ("abfs", 404, "ContainerNotFound", "create it, or correct the URL"),
+    ("gs", 401, "Invalid Credentials", "log in again"),
+    ("gs", 404, "The specified bucket does not exist.", "create it, or correct the URL"),
+]
+
+
+@pytest.mark.parametrize(("scheme", "status", "word", "remedy"), SPOKEN)
+def test_what_the_cloud_calls_it_tells_the_remedy(
+    scheme: str, status: int, word: str, remedy: str, servers: Servers, tmp_path: Path
+) -> None:
+    place = cloudy_place(scheme, servers, tmp_path)
+    assert place.proxy is not None
+    text = json.dumps({"error": {"code": status, "message": word, "errors": []}})
+    if scheme == "s3":
+        text = f"<?xml version='1.0'?><Error><Code>{word}</Code><Message>as asked for</Message></Error>"
+    headers = {"x-ms-error-code": word} if scheme == "abfs" else {}
+    place.proxy.break_(Rule(fault="status", status=status, text=text, headers=headers, times=99))
+    said = refusal(place.url, place.proxy.address, tmp_path)
+    assert remedy in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("scheme", CLOUDY)
+@pytest.mark.parametrize("method", ["GET|HEAD", "PUT|POST"])
+def test_a_store_that_refuses_is_left_as_it_was(scheme: str, method: str, servers: Servers, tmp_path: Path) -> None:
+    place = cloudy_place(scheme, servers, tmp_path)
+    assert place.proxy is not None
+    place.proxy.break_(Rule(fault="status", status=403, method=method, times=1))
+    refusal(place.url, place.proxy.address, tmp_path)
+    assert list(place.open().list()) == []

@@ -18,6 +18,8 @@ class Project:
     """A project, a home, a store and a temporary directory, each the test's own."""
 
     base: Path
+    flags: tuple[str, ...] = ("-X", "dev", "-W", "ignore::ResourceWarning")
+    """Of the interpreter."""
 
     @property
     def root(self) -> Path:
@@ -48,7 +50,7 @@ class Project:
             folder.mkdir(parents=True, exist_ok=True)
         base = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         return subprocess.Popen(
-            [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", textwrap.dedent(code)],
+            [sys.executable, *self.flags, "-c", textwrap.dedent(code)],
             cwd=self.root,
             env={
                 **base,

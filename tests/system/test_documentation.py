@@ -20,6 +20,7 @@ SHOWN = [
             "environment-and-secrets",
             "jobs-that-outlive-their-client",
             "map-over-inputs",
+            "test-locally",
         )
     ),
 ]

@@ -40,6 +40,7 @@ class Rule:
     fault: Fault
     status: int = 503
     headers: dict[str, str] = attrs.field(factory=dict)
+    text: str = "broken on purpose"
     method: str = ".*"
     path: str = ".*"
     """Regular expression, searched in the path with its query as it stands in the request."""
@@ -90,7 +91,7 @@ class Proxy:
         match rule and rule.fault:
             case "status" if rule:
                 await request.read()
-                return web.Response(status=rule.status, headers=rule.headers, text="broken on purpose")
+                return web.Response(status=rule.status, headers=rule.headers, text=rule.text)
             case "reset":
                 return _reset(request)
             case "held" if rule:

@@ -111,3 +111,16 @@ def test_a_package_that_cannot_be_made_leaves_no_directory_behind(project: Proje
     )
     assert "kinetic could not serialize argument 0 (type lock): " in ended.err
     assert not (project.base / "out").exists()
+
+
+def test_requirements_are_written_for_isolated_local_runs(project: Project) -> None:
+    project.write("requirements.txt", "numpy>=2  # fast\njax\n")
+    ended = project.run("""
+        import json, kinetic, job
+        made = [
+            kinetic.package(job.plain, [3], directory=f"../{isolation}", isolation=isolation).requirements
+            for isolation in ("process", "venv")
+        ]
+        print(json.dumps([made[0], made[1].path.read_text()]))
+    """)
+    assert ended.said == [None, "numpy>=2\n"]

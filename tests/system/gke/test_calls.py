@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.kube.cluster import Cluster
-from tests.fakes.kube.waiting import Room
+from tests.fakes.kube.waiting import Room, until
 from tests.fakes.project import Project
 from tests.fakes.servers.stores import CLOUDS
 from tests.system.gke.conftest import Bucket
@@ -118,3 +118,25 @@ def test_pods_read_and_write_a_bucket(
     told |= {"GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false", "NO_GCE_CHECK": "true"}
     ended = project.run("import json, train; print(json.dumps(train.double(6)))", environ=told)
     assert ended.said == 12
+
+
+def test_a_job_that_its_time_to_live_has_taken_is_its_result(
+    project: Project, environ: dict[str, str], room: Room
+) -> None:
+    told = {**environ, "KINETIC_GKE_TTL": "1"}
+    first = project.run("import json, train; print(json.dumps(train.double.run_async(5).job_id))", environ=told)
+    until(lambda: room.plain(room.batch.list_namespaced_job(room.namespace))["items"] == [])
+    code = f"import json, kinetic; print(json.dumps(kinetic.attach({first.said!r}).result(timeout=60)))"
+    assert project.run(code, environ=told).said == 10
+
+
+def test_a_batch_and_lists_are_seen_from_the_command_line(project: Project, environ: dict[str, str]) -> None:
+    code = """
+        import json, kinetic, train
+        handle = train.double.run_async(5)
+        handle.wait()
+        print(json.dumps([handle.to_dict()["ref"]["namespace"], [str(job.status()) for job in kinetic.list_jobs()]]))
+    """
+    namespace, live = project.run(code, environ=environ).said
+    assert namespace == environ["KINETIC_NAMESPACE"]
+    assert live == []

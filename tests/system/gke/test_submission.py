@@ -7,7 +7,8 @@ import attrs
 import pytest
 
 from kinetic_core.errors import ConfigError, SubmissionError
-from kinetic_core.model.job import JobStatus
+from kinetic_core.model.job import JobSpec, JobState, JobStatus
+from kinetic_gke.backend import GkeBackend
 from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster, running_cluster
 from tests.fakes.kube.waiting import Room, until
@@ -154,3 +155,52 @@ def test_a_job_in_a_queue_says_so_runs_when_it_is_admitted_and_can_be_cancelled(
     assert gke.backend.status(second).status is JobStatus.CANCELLED
     assert room.finished(job_name(second.job_id))["status"].get("failed") is None
     assert room.pods(job_name(second.job_id)) == []
+
+
+def test_a_sites_plugins_patch_the_pods_and_learn_no_secret(gke: Gke) -> None:
+    seen = []
+
+    def collect(hook: str, *, pod: Any, job: JobSpec) -> dict[str, Any]:
+        seen.append((hook, dict(job.secrets), pod["spec"]["restartPolicy"]))
+        return {"acme": {"metadata": {"labels": {"team": "vision"}}}}
+
+    backend = GkeBackend(attrs.evolve(gke.backend._context, collect=collect))
+    ref = backend.submit(gke.job(lambda: 7, hidden={"TOKEN": "s3cr3t"}))
+    assert seen == [("kinetic_gke_patch_pod", {"TOKEN": ""}, "Never")]
+    assert gke.room.pod(job_name(ref.job_id))["metadata"]["labels"]["team"] == "vision"
+
+
+def test_a_slice_of_several_hosts_is_one_job_whose_hosts_find_one_another(gke: Gke, room: Room) -> None:
+    def where() -> tuple[str, str]:
+        import os
+
+        return os.environ["JOB_COMPLETION_INDEX"], os.environ["KINETIC_NUM_HOSTS"]
+
+    labels = {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice", "cloud.google.com/gke-tpu-topology": "4x4"}
+    # A node's capacity is its kubelet's to tell; what a test makes has what it says.
+    capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "4"}
+    for number in range(4):
+        node = {"metadata": {"name": f"{room.namespace}-{number}", "labels": labels}, "status": {"capacity": capacity}}
+        room.core.create_node({**node, "status": {"capacity": capacity, "allocatable": capacity}})
+    try:
+        spec = gke.job(where)
+        spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
+        assert gke.run(spec) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
+        assert gke.value(spec) == ("0", "4")
+        name = job_name(spec.job_id)
+        assert len(room.pods(name)) == 4
+        assert room.plain(room.core.read_namespaced_service(name, room.namespace))["spec"]["clusterIP"] == "None"
+        log = gke.log_of(gke.backend.submit(spec))
+        assert log.count("==> ") == 4
+    finally:
+        for number in range(4):
+            room.core.delete_node(f"{room.namespace}-{number}")
+
+
+def test_a_job_that_its_time_to_live_has_taken_is_not_found_and_its_result_stays(gke: Gke, tmp_path: Path) -> None:
+    brief = gke_at(gke.room, gke.kubeconfig, tmp_path / "brief", KINETIC_GKE_TTL="1")
+    spec = brief.job(lambda: 7)
+    ref = brief.backend.submit(spec)
+    assert list(brief.backend.events(ref, timeout_s=WAIT_S))[-1].status is JobStatus.SUCCEEDED
+    until(lambda: brief.backend.status(ref).status is JobStatus.NOT_FOUND)
+    assert brief.value(spec) == 7

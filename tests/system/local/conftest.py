@@ -47,8 +47,12 @@ class Machine:
         uv = {"UV_CACHE_DIR": str(self.base / "uv"), "UV_CONFIG_FILE": str(self.base / "uv.toml")}
         return own | installers | uv | more
 
-    def open(self, *, grace_s: float = 5.0, **environ: str) -> LocalBackend:
+    def open(self, **environ: str) -> LocalBackend:
         """Open a backend for a client."""
+        return self.open_hasty(5.0, **environ)
+
+    def open_hasty(self, grace_s: float, **environ: str) -> LocalBackend:
+        """Open one whose jobs have only so long when they are told to end."""
         context = DriverContext(log=RecordingLog(), environ=self.environ(**environ), home=self.home)
         return LocalBackend(context, grace_s=grace_s)
 
@@ -60,7 +64,7 @@ def machine(tmp_path: Path, private_temp: Path) -> Iterator[Machine]:
         folder.mkdir()
     (tmp_path / "uv.toml").write_text("[pip]\nno-index = true\n")
     yield made
-    backend = made.open(grace_s=0.1)
+    backend = made.open_hasty(0.1)
     for ref in backend.find():
         backend.cancel(ref)
     assert list(private_temp.iterdir()) == []

@@ -136,7 +136,7 @@ def test_events_tell_of_each_host(machine: Machine, folder: Path) -> None:
 def test_a_host_that_fails_ends_the_job(
     machine: Machine, folder: Path, acts: dict[int, str], reason: str, code: int
 ) -> None:
-    ended = run(machine.open(grace_s=1), job(machine, act, str(folder), acts))
+    ended = run(machine.open_hasty(1), job(machine, act, str(folder), acts))
     assert (ended.state.status, ended.state.reason, ended.state.exit_code) == (JobStatus.FAILED, reason, code)
     assert ended.state.failed_host == max(acts)
     assert [pid for pid in pids(folder) if is_running(pid)] == []
@@ -152,7 +152,7 @@ def test_cancelling_ends_every_host(machine: Machine, folder: Path) -> None:
 
 
 def test_a_job_that_takes_too_long_ends_on_every_host(machine: Machine, folder: Path) -> None:
-    ended = run(machine.open(grace_s=0.5), job(machine, act, str(folder), {}, timeout=3))
+    ended = run(machine.open_hasty(0.5), job(machine, act, str(folder), {}, timeout=3))
     assert (ended.state.reason, ended.state.failed_host) == ("timed out after 3 s", None)
     assert [pid for pid in pids(folder) if is_running(pid)] == []
 
@@ -168,9 +168,7 @@ def test_a_killed_supervisor_takes_every_host_along(machine: Machine, folder: Pa
     assert len(runners) == 3
     wait_until(lambda: not any(map(is_running, runners)))
     assert list(backend.events(ref, timeout_s=WAIT_S))[-1].status is JobStatus.FAILED
-    for pid in pids(folder):
-        if is_running(pid):
-            os.kill(pid, signal.SIGKILL)  # it left its group; only the supervisor would have known
+    wait_until(lambda: not any(map(is_running, pids(folder))))
 
 
 def test_another_attempt_is_one_of_all_hosts_and_forgets_what_the_first_recorded(
@@ -178,7 +176,7 @@ def test_another_attempt_is_one_of_all_hosts_and_forgets_what_the_first_recorded
 ) -> None:
     acts = {0: "return", 1: "die once", 2: "return"}
     spec = job(machine, act, str(folder), acts, retries=1)
-    ended = run(machine.open(grace_s=5), spec)
+    ended = run(machine.open_hasty(5), spec)
     assert ended.state.status is JobStatus.SUCCEEDED, ended.state.reason
     assert "job_retried" in ended.kinds
     assert result_of(spec)["result"] == 0

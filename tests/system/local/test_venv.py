@@ -25,7 +25,7 @@ MADE = ["job_submitted", "environment_requested", "job_started", "job_ended"]
 def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Install with uv, and as where there is no uv."""
     if request.param == "pip":
-        monkeypatch.setattr("kinetic_local.venue.find_uv", lambda environ: None)
+        monkeypatch.setattr("kinetic_local.interpreters.find_uv", lambda environ: None)
     return str(request.param)
 
 
@@ -133,6 +133,17 @@ def test_an_environment_is_made_once_for_all_jobs_with_the_same_file(machine: Ma
     assert len(kept_venvs(machine.environments)) == 2
 
 
+def test_what_a_user_tells_installers_of_other_places_does_not_count(machine: Machine, installer: str) -> None:
+    write_wheel(machine.wheels, "listed")
+    elsewhere = str(machine.base / "elsewhere")
+    told = dict.fromkeys(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"), elsewhere) | {"PIP_USER": "1"}
+    backend = machine.open(UV_SYSTEM_PYTHON="1", UV_PROJECT_ENVIRONMENT=elsewhere, VIRTUAL_ENV=elsewhere, **told)
+    spec = job(machine, look, "listed", requirements="listed\n")
+    assert run(backend, spec).state.status is JobStatus.SUCCEEDED
+    assert str(machine.environments) in result_of(spec)["result"]["listed"]
+    assert not Path(elsewhere).exists()
+
+
 def test_no_dependency_file_is_an_empty_environment(machine: Machine) -> None:
     spec = job(machine, look, "numpy", requirements=None)
     assert run(machine.open(), spec).state.status is JobStatus.SUCCEEDED
@@ -207,9 +218,40 @@ def test_cancelling_ends_the_installer_and_leaves_nothing_half_made(machine: Mac
     assert [path for path in machine.environments.iterdir() if path.is_dir()] == []
 
 
+def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(machine: Machine) -> None:
+    waiting_sdist(machine)
+    backend = machine.open(KINETIC_LOCAL_JOBS="2")
+    specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
+    first = backend.submit(specs[0])
+    wait_until(lambda: builders(machine) != [])
+    second = backend.submit(specs[1])
+    wait_until(lambda: backend.status(second).reason == "making its environment")
+    backend.cancel(second)
+    assert backend.status(second).status is JobStatus.CANCELLED
+    (machine.base / "may").touch()
+    list(backend.events(first, timeout_s=90))
+    assert backend.status(first).status is JobStatus.SUCCEEDED
+    assert len(builders(machine)) == 1
+
+
+def test_what_a_killed_maker_left_is_taken_over_by_a_job_that_waits_for_it(machine: Machine) -> None:
+    waiting_sdist(machine)
+    backend = machine.open(KINETIC_LOCAL_JOBS="2")
+    specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
+    first = backend.submit(specs[0])
+    wait_until(lambda: builders(machine) != [])
+    second = backend.submit(specs[1])
+    wait_until(lambda: backend.status(second).reason == "making its environment")
+    backend.cancel(first)
+    wait_until(lambda: len(builders(machine)) == 2)
+    (machine.base / "may").touch()
+    list(backend.events(second, timeout_s=90))
+    assert backend.status(second).status is JobStatus.SUCCEEDED
+
+
 def test_making_it_counts_as_the_jobs_time(machine: Machine) -> None:
     waiting_sdist(machine)
-    ended = run(machine.open(grace_s=0.2), job(machine, look, "slow", requirements="slow\n", timeout=1))
+    ended = run(machine.open_hasty(0.2), job(machine, look, "slow", requirements="slow\n", timeout=1))
     assert (ended.state.status, ended.state.reason) == (JobStatus.FAILED, "timed out after 1 s")
 
 
@@ -269,6 +311,18 @@ def test_an_environment_in_use_is_not_removed(machine: Machine) -> None:
     assert list(machine.environments.iterdir()) == []
 
 
+def test_every_job_of_an_array_and_every_host_runs_in_it(machine: Machine) -> None:
+    write_wheel(machine.wheels, "listed")
+    backend = machine.open()
+    specs = [job(machine, look, "listed", requirements="listed\n", hosts=2) for _ in range(3)]
+    refs = backend.submit_many(specs, max_concurrent=2)
+    for ref, spec in zip(refs, specs, strict=True):
+        list(backend.events(ref, timeout_s=90))
+        assert backend.status(ref).status is JobStatus.SUCCEEDED
+        assert str(machine.environments) in result_of(spec)["result"]["listed"]
+    assert len(kept_venvs(machine.environments)) == 1
+
+
 def test_a_project_runs_in_its_own_environment_from_the_decorator_on(machine: Machine) -> None:
     write_wheel(machine.wheels, "listed", text="VALUE = 7\n")
     project = machine.base / "project"
@@ -285,3 +339,48 @@ def test_a_project_runs_in_its_own_environment_from_the_decorator_on(machine: Ma
         [sys.executable, "main.py"], cwd=project, env=machine.environ(), capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout.strip().splitlines()[-1:]) == (0, ["7"]), ended.stderr
+
+
+def test_a_client_that_leaves_while_the_environment_is_made_finds_the_value_later(machine: Machine) -> None:
+    waiting_sdist(machine)
+    project = machine.base / "project"
+    project.mkdir()
+    (project / "requirements.txt").write_text("slow\n")
+    (project / "main.py").write_text(
+        "import kinetic\n"
+        "@kinetic.run(accelerator='cpu', backend='local', isolation='venv')\n"
+        "def f():\n    import slow\n    return slow.__name__\n"
+        "if __name__ == '__main__':\n    print(f.run_async().job_id)\n"
+    )
+
+    def python(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, cwd=project, env=machine.environ(), check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    job_id = python("main.py")
+    wait_until(lambda: builders(machine) != [])
+    (machine.base / "may").touch()
+    assert python("-c", f"import kinetic; print(kinetic.attach({job_id!r}).result())") == "slow"
+
+
+def test_a_local_path_in_the_dependency_file_is_an_error_as_for_a_pod(machine: Machine) -> None:
+    project = machine.base / "project"
+    (project / "lib").mkdir(parents=True)
+    (project / "requirements.txt").write_text("./lib\n")
+    (project / "main.py").write_text(
+        "import kinetic\n"
+        "@kinetic.run(accelerator='cpu', backend='local')\n"
+        "def f():\n    return 7\n"
+        "if __name__ == '__main__':\n    print(f())\n"
+    )
+
+    def main(**environ: str) -> "subprocess.CompletedProcess[str]":
+        command, env = [sys.executable, "main.py"], machine.environ(**environ)
+        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+
+    assert main().stdout.splitlines()[-1:] == ["7"]
+    refused = main(KINETIC_ISOLATION="venv")
+    assert refused.returncode == 1
+    assert "requirements.txt:1: './lib' points at a local path" in refused.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from kinetic.references import DataHandler
 from kinetic_core.errors import PackagingError, StorageError
-from kinetic_core.plugin import DriverContext, StoredObject
+from kinetic_core.plugin import DriverContext, Progress, StoredObject
 from kinetic_core.references import hashing
 from kinetic_core.references.data import Data
 from kinetic_fsspec.file import FileStorage
@@ -209,7 +209,8 @@ def test_files_are_uploaded_some_at_once_and_none_after_a_failure(
         many.joinpath(f"{number:03}").write_text("x")
     put, begun, second = store.inner.put_file, list[str](), threading.Event()
 
-    def meet(path: Path, key: str) -> None:
+    def meet(path: Path, key: str, *, progress: Progress | None = None) -> None:
+        assert progress is None
         begun.append(key)
         if len(begun) > 1:
             second.set()

@@ -1,7 +1,9 @@
 """What goes to a store and comes from it, shown at a terminal and told elsewhere."""
 
 import logging
+import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -83,6 +85,39 @@ def test_what_took_a_second_is_told_in_one_line_without_a_terminal(
     assert lines[1:] == ["download_finished what='result.pkl' files=1 size_bytes=1000 duration_s=1.0"]
 
 
+SLOW: Final = """
+    import pathlib
+    from kinetic.transfers import transfer
+    from kinetic_fsspec.file import FileStorage
+    {first}
+    pathlib.Path("in").write_bytes(bytes(1000))
+    times = iter([0.0, 2.5])
+    store = FileStorage(pathlib.Path("store").absolute())
+    with transfer("upload", "my data", store, size_bytes=1000, clock=lambda: next(times)) as moving:
+        moving.put_file(pathlib.Path("in"), "one")
+"""
+LINE: Final = "kinetic: upload finished (what='my data', files=1, size_bytes=1000, duration_s=2.5)\n"
+EVENT: Final = "upload_finished what='my data' files=1 size_bytes=1000 duration_s=2.5\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("", LINE),
+        ("import logging; logging.basicConfig()", ""),
+        ("import logging; logging.basicConfig(level='INFO', format='%(message)s')", EVENT),
+        ("from kinetic.log import enable_logging; enable_logging('warning')", ""),
+        ("import sys; sys.stderr.close()", ""),
+        ("import sys; sys.stderr = None", ""),
+    ],
+    ids=["nothing set up", "warnings", "stages", "warnings of ours", "closed", "none"],
+)
+def test_without_any_logging_the_line_is_for_a_person(tmp_path: Path, first: str, said: str) -> None:
+    script = textwrap.dedent(SLOW).format(first=first)
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stderr == said
+
+
 def test_what_was_quicker_is_not_told(store: FileStorage, path: Path, lines: list[str]) -> None:
     with transfer("upload", "my data", store, size_bytes=1000, clock=ticks(10.0, 10.999)) as moving:
         moving.put_file(path, "a")
@@ -101,7 +136,7 @@ def test_what_failed_is_told_by_its_exception_alone(store: FileStorage, path: Pa
 def test_a_store_that_tells_nothing_is_counted_by_whole_files(path: Path, lines: list[str]) -> None:
     plain = MemoryStorage()
     for direction in ("upload", "download"):
-        with transfer(direction, "it", plain, size_bytes=None, clock=ticks(0.0, 2.0)) as moving:  # type: ignore[arg-type]
+        with transfer(direction, "it", plain, size_bytes=None, clock=ticks(0.0, 2.0)) as moving:
             if direction == "upload":
                 moving.put_file(path, "a")
             else:
@@ -166,12 +201,14 @@ def test_no_color_is_honoured(tmp_path: Path) -> None:
     assert "\x1b[38;5;" in shown["coloured"]
 
 
-@pytest.mark.parametrize("environ", [{"KINETIC_LOG_LEVEL": "warning"}, {"TERM": "dumb"}])
-def test_who_wants_no_bar_gets_none(tmp_path: Path, environ: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("environ", "told"), [({"KINETIC_LOG_LEVEL": "warning"}, ""), ({"TERM": "dumb"}, "kinetic: upload finished (")]
+)
+def test_who_wants_no_bar_gets_none(tmp_path: Path, environ: dict[str, str], told: str) -> None:
     with at_a_terminal(TWO_FILES, cwd=tmp_path, environ=environ) as screen:
         screen.go_on()
         out, shown = screen.end()
-    assert (out, shown) == ("printed\n", "")
+    assert (out, shown.partition("what=")[0]) == ("printed\n", told)
 
 
 def test_without_rich_a_terminal_gets_the_line(tmp_path: Path) -> None:
@@ -192,6 +229,16 @@ def test_a_terminal_has_one_display_at_a_time(tmp_path: Path) -> None:
         during, after = screen.end()[0].splitlines()
     assert during == "None"
     assert after.startswith("<console")
+
+
+def test_what_is_submitted_at_the_interpreters_end_goes_without_a_bar(tmp_path: Path) -> None:
+    code = f"import atexit\n{textwrap.dedent(TWO_FILES)}\n@atexit.register\ndef late():\n"
+    code += "    with transfer('upload', 'late', store, size_bytes=None, after_s=0) as moving:\n"
+    code += "        moving.put_file(pathlib.Path('in'), 'late')\n"
+    with at_a_terminal(code, cwd=tmp_path, environ={}) as screen:
+        screen.go_on()
+        screen.end()
+    assert (tmp_path / "store/late").stat().st_size == MEGABYTE
 
 
 def test_where_no_stderr_is_nothing_is_drawn(

@@ -15,6 +15,7 @@ from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.secret import secret_manifest
 from kinetic_gke.manifest.service import service_manifest
 from kinetic_gke.manifest.site import Site
+from kinetic_gke.manifest.table import tables_of
 
 GOLDEN = Path(__file__).parents[2] / "golden/gke"
 STORE = "gs://acme-kn-kinetic-cluster-jobs"
@@ -56,17 +57,27 @@ def objects(spec: JobSpec, site: Site = BUNDLED) -> list[dict[str, Any]]:
     return [one for one in made if one is not None]
 
 
+def numbered(number: int, *, attempt: int = 1, attempts: int = 1, **options: Any) -> JobSpec:
+    """Return a job of a batch, as the client lays batches out."""
+    folder = f"{STORE}/batches-of/batch-0a1b2c3d"
+    first = 0x0A1B2C3D + number * attempts
+    return attrs.evolve(
+        job_spec(f"job-{first + attempt - 1:08x}", **options),
+        context=StagedArtifact(url=f"{STORE}/context.zip", sha256="c0" * 32, size_bytes=1),
+        requirements=None,
+        payload=StagedArtifact(url=f"{folder}/payloads/{number}.pkl", sha256="da" * 32, size_bytes=1),
+        result_url=f"{folder}/jobs/{number}-{attempt}/result.pkl",
+        job_url=f"{folder}/jobs/{number}-{attempt}",
+        output_dir=f"{STORE}/outputs/job-{first:08x}",
+    )
+
+
 def array_of(count: int, **options: Any) -> ArraySpec:
     """Return a batch of so many jobs."""
-    url = f"{STORE}/batch-0a1b2c3d/{{index}}"
-    return ArraySpec(
-        common=job_spec("batch-0a1b2c3d", **options),
-        count=count,
-        payload_url=f"{url}/payload.pkl",
-        result_url=f"{url}/result.pkl",
-        output_dir=f"{url}/outputs",
-        max_concurrent=64,
-    )
+    specs = [numbered(number, **options) for number in range(count)]
+    (table,), alone = tables_of(specs)
+    assert alone == []
+    return ArraySpec(spec=specs[0], table=table, max_concurrent=64)
 
 
 CASES: dict[str, Callable[[], list[dict[str, Any]]]] = {

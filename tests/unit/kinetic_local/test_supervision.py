@@ -15,7 +15,10 @@ from kinetic_core.model.job import JobRef, JobState, JobStatus
 from kinetic_local.job import Job
 from kinetic_local.launch import _BOOT
 from kinetic_local.pod import read_events
+from kinetic_local.processes import processes_of
 from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_for_end, wait_until
+
+SLEEP = "import time; time.sleep(600)"
 
 
 def pids(pod: ScriptedPod, job_url: str) -> tuple[int, int]:
@@ -40,6 +43,31 @@ def test_a_killed_supervisor_takes_its_runner_along_and_the_job_failed(pod: Scri
         status=JobStatus.FAILED, reason="the job's supervisor was killed before the job ended"
     )
     assert list(pod.temporary.iterdir()) == []
+
+
+def test_what_left_its_group_ends_too_when_somebody_looks_at_a_job_whose_supervisor_was_killed(
+    pod: ScriptedPod,
+) -> None:
+    escape = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-S', '-c', {SLEEP!r}], start_new_session=True)"
+    )
+    backend = pod.open()
+    spec = pod.job(f"{escape}; {LINGER}")
+    ref = backend.submit(spec)
+    pod.wait_until_running(spec)
+    wait_until(lambda: backend.status(ref).status is JobStatus.RUNNING)
+    other = subprocess.Popen([sys.executable, "-S", "-c", SLEEP], env={"KINETIC_JOB_ID": f"{spec.job_id}0"})
+    try:
+        supervisor, runner = pids(pod, spec.job_url)
+        (escaped,) = set(processes_of(spec.job_id)) - {runner}
+        os.kill(supervisor, signal.SIGKILL)
+        assert is_running(escaped)
+        wait_until(lambda: backend.status(ref).status is JobStatus.FAILED)
+        wait_until(lambda: not is_running(escaped))
+        assert is_running(other.pid)
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_job_whose_supervisor_was_killed_is_not_run_again(pod: ScriptedPod) -> None:

@@ -1,5 +1,6 @@
 """Data of the cache, compared with the hash that it lies under; whatever it is, and whichever kind of store."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,24 @@ def test_what_is_there_too_much_is_damage(stored: Any, resolver: Resolver, tree:
     damage(f"{folder}/more")
     with pytest.raises(ValueError, match="is damaged"):
         resolver.resolve([reference], {})
+
+
+@pytest.mark.parametrize("name", ["", "b.txt"])
+def test_what_has_vanished_is_told_with_the_way_to_mend_it(
+    stored: Any, resolver: Resolver, tree: Path, name: str, tmp_path: Path, memory: Any
+) -> None:
+    stage, _ = stored
+    reference, folder = stage(tree / name)
+    reference["empty_dirs"] = []
+    shutil.rmtree(tmp_path / "store" / folder)
+    memory.rm("/store", recursive=True) if memory.exists("/store") else None
+    with pytest.raises(FileNotFoundError, match=r"is not in the store \(any more\).* Submit the call again") as told:
+        resolver.resolve([reference], {})
+    assert reference["uri"] in str(told.value)
+    del reference["content_sha256"]
+    with pytest.raises(FileNotFoundError) as told:
+        resolver.resolve([reference], {})
+    assert "Submit" not in str(told.value)
 
 
 def test_data_that_nobody_knows_the_hash_of_is_taken_as_it_is(stored: Any, resolver: Resolver, tree: Path) -> None:

@@ -1,12 +1,15 @@
 """Data in remote stores: what a URL stands for, room for it, and getting all of it."""
 
 import errno
+import io
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+from fsspec import AbstractFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from kinetic_core.wire.reference import Reference
@@ -180,3 +183,41 @@ def test_a_store_that_tells_no_size_is_believed(telling: Telling, tmp_path: Path
     assert found.objects == (("telling://x/one", "one", None),)
     found.download(tmp_path / "x", log=journal)
     assert (tmp_path / "x/one").read_bytes() == b"123"
+
+
+class Zeros(AbstractFileSystem):  # type: ignore[misc]  # fsspec publishes no types
+    """A store of long objects that takes no memory itself."""
+
+    protocol = "zeros"
+    size_bytes = 100 << 20
+
+    def info(self, path: str, **_: Any) -> Any:
+        return {"name": path, "size": self.size_bytes, "type": "file"}
+
+    def find(self, path: str, **_: Any) -> Any:
+        return {f"{path}{number}": self.info(f"{path}{number}") for number in range(2)}
+
+    def _open(self, path: str, *_: Any, **__: Any) -> Any:
+        class Zero(io.RawIOBase):
+            left = self.size_bytes
+
+            def read(self, size: int = -1) -> bytes:
+                given = min(size if size >= 0 else self.left, self.left)
+                self.left -= given
+                return bytes(given)
+
+        return Zero()
+
+
+def test_memory_is_bounded_however_long_objects_are(tmp_path: Path, journal: Journal) -> None:
+    fsspec.register_implementation("zeros", Zeros, clobber=True)
+    found = RemoteData.find(remote("zeros://set/", is_dir=True), journal)
+    assert found.size_bytes == 2 * Zeros.size_bytes
+    tracemalloc.start()
+    try:
+        found.download(tmp_path / "set", log=journal)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # What one object takes is two pieces: the one that is written, and the next.
+    assert most_bytes < Zeros.size_bytes

@@ -7,11 +7,15 @@ import pytest
 from kinetic.submission.pipeline import _unsupported
 from kinetic_core.findings import Severity
 from kinetic_core.model.request import RunOptions
-from kinetic_core.plugin import BackendDriver, Capability
+from kinetic_core.plugin import Backend, BackendDriver, Capability, DriverContext
+
+
+def opened(context: DriverContext) -> Backend:
+    raise AssertionError("looking at options opens no backend")
 
 
 def told(options: dict[str, Any], *capabilities: Capability, remote: bool = True) -> dict[str, Severity]:
-    driver = BackendDriver(name="slurm", open=lambda context: context, capabilities=capabilities, remote=remote)  # type: ignore[arg-type,return-value]
+    driver = BackendDriver(name="slurm", open=opened, capabilities=capabilities, remote=remote)
     return {finding.code: finding.severity for finding in _unsupported(driver, RunOptions(**options))}
 
 

@@ -11,6 +11,7 @@ CASES = {
     "cpu-bare": Recipe(kind="cpu", python="3.11", version="0.1.0"),
     "gpu": Recipe(kind="gpu", python="3.12", version="0.1.0", dependencies=DEPENDENCIES),
     "tpu": Recipe(kind="tpu", python="3.13", version="0.2.0", dependencies=DEPENDENCIES),
+    "cpu-s3": Recipe(kind="cpu", python="3.12", version="0.1.0", extras=("gcs", "s3")),
 }
 
 

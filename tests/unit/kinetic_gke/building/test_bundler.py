@@ -48,6 +48,18 @@ def test_what_differs_is_another_image_in_the_same_repository(google: Google, cl
     assert google.requests.count(f"POST {REPOSITORIES}") == 1
 
 
+@pytest.mark.parametrize(
+    ("store", "extras"),
+    [("gs://b/jobs", "gcs"), ("s3://b/jobs", "gcs,s3"), ("abfs://b/jobs", "gcs,azure"), ("file:///store", "gcs")],
+)
+def test_the_image_can_reach_the_jobs_store(google: Google, client: Client, store: str, extras: str) -> None:
+    client.make(options=attrs.evolve(OPTIONS, storage=store))
+    with tarfile.open(google.builds.made[0].context) as context:
+        dockerfile = context.extractfile(DOCKERFILE)
+        assert dockerfile is not None
+        assert f"'kinetic-run[{extras}]==" in dockerfile.read().decode()
+
+
 def test_another_client_may_create_the_repository_first(google: Google, client: Client) -> None:
     google.fail("POST", "repositories$", 409, times=1, message="the repository already exists")
     google.registry.create(REPOSITORIES[4:].removesuffix("/repositories"), "kinetic", {"format": "DOCKER"})

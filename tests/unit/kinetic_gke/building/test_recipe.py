@@ -23,7 +23,14 @@ def test_every_golden_file_has_its_case() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [{"kind": "gpu"}, {"kind": "tpu"}, {"python": "3.11"}, {"version": "0.1.1"}, {"dependencies": "numpy>=2\n"}],
+    [
+        {"kind": "gpu"},
+        {"kind": "tpu"},
+        {"python": "3.11"},
+        {"version": "0.1.1"},
+        {"extras": ("gcs", "s3")},
+        {"dependencies": "numpy>=2\n"},
+    ],
     ids=str,
 )
 def test_whatever_differs_gives_another_tag(other: dict[str, Any]) -> None:

@@ -1,0 +1,205 @@
+"""The ways to a cluster: a kubeconfig's contexts, Google's credentials, a pod's own account."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from kinetic_core.errors import ConfigError
+from kinetic_core.model.job import JobStatus
+from kinetic_core.model.request import RunOptions
+from kinetic_gke.cluster.access import IN_CLUSTER, Access, choose_access
+from kinetic_gke.cluster.refusal import ClusterError
+from tests.fakes.kube.cluster import Cluster
+from tests.system.gke.conftest import Gke, gke_at
+
+OURS = RunOptions(project="acme", zone="us-central1-a", cluster="kinetic-cluster")
+NAME = "gke_acme_us-central1-a_kinetic-cluster"
+
+
+class Google(BaseHTTPRequestHandler):
+    """The two calls of Google that are made: a token, and where a cluster is."""
+
+    answers: ClassVar[dict[str, Any]] = {}
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer()
+
+    def _answer(self) -> None:
+        self.asked.append(self.path)
+        found = self.answers.get(self.path)
+        body = json.dumps(found or {"error": {"message": "Not found: the cluster."}}).encode()
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture
+def google(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run a Google that knows the test cluster by the name that is ours, and somebody who may ask it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Google)
+    address = f"http://127.0.0.1:{server.server_port}"
+    authority = base64.b64encode(cluster.authority.read_bytes()).decode()
+    Google.asked.clear()
+    Google.answers.clear()
+    Google.answers["/token"] = {"access_token": cluster.token, "expires_in": 3600, "token_type": "Bearer"}
+    Google.answers["/v1/projects/acme/locations/us-central1-a/clusters/kinetic-cluster"] = {
+        "endpoint": f"127.0.0.1:{cluster.port}",
+        "masterAuth": {"clusterCaCertificate": authority},
+    }
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path = tmp_path / "credentials.json"
+    account = {
+        "type": "service_account",
+        "client_email": "ann@acme.iam.gserviceaccount.com",
+        "private_key": pem.decode(),
+        "token_uri": f"{address}/token",
+    }
+    path.write_text(json.dumps(account))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield address
+    server.shutdown()
+    server.server_close()
+
+
+def at_google(gke: Gke, address: str, folder: Path, **environ: str) -> Gke:
+    return gke_at(
+        gke.room,
+        Path("/nowhere/config"),
+        folder,
+        CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER=f"{address}/",
+        **{"KINETIC_PROJECT": "acme", **environ},
+    )
+
+
+def test_a_cluster_that_no_kubeconfig_has_is_reached_with_googles_credentials(
+    gke: Gke, google: str, tmp_path: Path
+) -> None:
+    there = at_google(gke, google, tmp_path / "there")
+    spec = there.job(lambda: 7, project="acme", zone="us-central1-a", cluster="kinetic-cluster")
+    assert there.run(spec).status is JobStatus.SUCCEEDED
+    assert there.value(spec) == 7
+    ref = there.backend.submit(spec)
+    assert ref.details["context"] == NAME
+    assert "token" not in json.dumps(ref.to_json())
+    assert Google.asked == ["/token", "/v1/projects/acme/locations/us-central1-a/clusters/kinetic-cluster"]
+
+
+def test_an_expired_token_of_googles_is_asked_for_again(
+    cluster: Cluster, gke: Gke, google: str, tmp_path: Path
+) -> None:
+    there = at_google(gke, google, tmp_path / "there")
+    Google.answers["/token"]["access_token"] = cluster.act("token", user="eve", admin=True)
+    assert list(there.backend.find()) == []
+    cluster.act("revoke", user="eve")
+    Google.answers["/token"]["access_token"] = cluster.token
+    assert list(there.backend.find()) == []
+    assert Google.asked.count("/token") == 2
+
+
+def test_a_cluster_that_google_does_not_know_is_named(gke: Gke, google: str, tmp_path: Path) -> None:
+    there = at_google(gke, google, tmp_path / "there", KINETIC_CLUSTER="other")
+    with pytest.raises(
+        ClusterError, match=r"no cluster 'other' of the project 'acme' .*: Not found: the cluster\. \(404\)"
+    ):
+        list(there.backend.find())
+
+
+def test_without_credentials_it_says_how_to_log_in(
+    gke: Gke, google: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS")
+    there = at_google(gke, google, tmp_path / "there")
+    with pytest.raises(ClusterError, match="log in with: gcloud auth application-default login"):
+        list(there.backend.find())
+
+
+def test_a_pod_reaches_its_own_cluster(
+    cluster: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(cluster.port)}
+    (tmp_path / "token").write_text(cluster.token)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    # Where every pod has them; this machine is none.
+    monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_CERT_FILENAME", str(cluster.authority))
+    pod = gke_at(gke.room, Path("/nowhere/config"), tmp_path / "pod", **told)
+    ref = pod.backend.submit(pod.job(lambda: 7))
+    assert ref.details["context"] == IN_CLUSTER
+    pod.backend.cancel(ref)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home whose kubeconfig has two contexts."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "kind-kind",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in ("kind-kind", NAME)],
+    }
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text(json.dumps(config))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "context", "bound", "expected"),
+    [
+        (RunOptions(), "", "", "kind-kind"),
+        (OURS, "", "", NAME),
+        (OURS, "kind-kind", "", "kind-kind"),
+        (OURS, "kind-kind", NAME, NAME),
+    ],
+)
+def test_the_cluster_that_is_named_most_plainly_is_taken(
+    home: Path, options: RunOptions, context: str, bound: str, expected: str
+) -> None:
+    found = choose_access(options, context=context, environ={}, home=home, bound=bound)
+    assert found == Access(context=expected, kubeconfig=str(home / ".kube/config"))
+
+
+def test_a_cluster_of_googles_is_not_taken_for_the_current_context(home: Path) -> None:
+    options = RunOptions(project="acme", zone="europe-west4", cluster="other")
+    found = choose_access(options, context="", environ={}, home=home)
+    assert (found.context, found.google) == ("gke_acme_europe-west4_other", True)
+
+
+def test_a_kubeconfig_without_a_current_context_is_one_all_the_same(home: Path) -> None:
+    path = home / ".kube" / "config"
+    config = json.loads(path.read_text())
+    del config["current-context"]
+    path.write_text(json.dumps(config))
+    assert choose_access(OURS, context="", environ={}, home=home).kubeconfig == str(path)
+    with pytest.raises(ConfigError, match="no cluster is named"):
+        choose_access(RunOptions(), context="", environ={}, home=home)
+
+
+def test_a_damaged_kubeconfig_is_named(home: Path) -> None:
+    path = home / ".kube" / "config"
+    path.write_text("][")
+    with pytest.raises(ConfigError, match=r"\.kube/config cannot be read"):
+        choose_access(OURS, context="", environ={}, home=home)

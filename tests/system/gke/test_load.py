@@ -1,0 +1,74 @@
+"""Five hundred jobs of one process: one watch, and little work."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kinetic_core.model.job import JobRef, JobStatus
+from kinetic_gke.cluster.sharing import close_clusters
+from tests.fakes.kube.cluster import Cluster
+from tests.fakes.kube.waiting import until
+from tests.system.gke.conftest import Gke
+
+JOBS = 500
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_five_hundred_jobs_are_waited_for_by_one_watch(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    # What the pods run is not what is asked here.
+    program = tmp_path / "python3"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    healed.bring("", programs=tmp_path)
+    healed.fail_pods("unschedulable")
+    one = gke.job(lambda: 0)
+    specs = [attrs.evolve(one, job_id=f"job-{number:08x}") for number in range(JOBS)]
+    with ThreadPoolExecutor(8) as pool:
+        refs = list(pool.map(gke.backend.submit, specs))
+    kinds: dict[str, list[str]] = {ref.job_id: [] for ref in refs}
+    everybody = [threading.Thread(target=follow, args=(gke, ref, kinds[ref.job_id]), daemon=True) for ref in refs]
+    asked_before = len(healed.requests(path=f"namespaces/{gke.room.namespace}/"))
+    for one_of_them in everybody:
+        one_of_them.start()
+    until(lambda: all(len(seen) >= 2 for seen in kinds.values()))
+
+    # The scheduler tries again now and then, so a little happens all the time.
+    idle_s = time.process_time()
+    time.sleep(2)
+    idle_s = time.process_time() - idle_s
+
+    busy_s = time.process_time()
+    healed.heal()
+    healed.bring("", programs=tmp_path)
+    for one_of_them in everybody:
+        one_of_them.join(500)
+    busy_s = time.process_time() - busy_s
+    assert {tuple(kind for kind in seen if kind != "job_waiting") for seen in kinds.values()} == {
+        ("job_submitted", "job_started", "job_ended")
+    }
+    assert {gke.backend.status(ref).status for ref in refs} == {JobStatus.SUCCEEDED}
+    close_clusters()
+    until(lambda: watches(healed, gke) >= 2)
+    asked = healed.requests(path=f"namespaces/{gke.room.namespace}/")[asked_before:]
+    assert watches(healed, gke) == 2
+    by_kind = [str(request["path"]).split("?")[0].rpartition("/")[2] for request in asked]
+    # Two lists and two watches; and the pods of a job whose end came before theirs through the other watch.
+    assert len([kind for kind in by_kind if kind != "events"]) <= 4 + JOBS // 5
+    # Of six kinds, for all jobs at once, and ever more seldom.
+    assert by_kind.count("events") <= 6 * 60
+    assert idle_s < 1
+    assert busy_s < 0.04 * JOBS
+
+
+def follow(gke: Gke, ref: JobRef, seen: list[str]) -> None:
+    seen.extend(event.kind for event in gke.backend.events(ref, timeout_s=500))
+
+
+def watches(cluster: Cluster, gke: Gke) -> int:
+    found = cluster.requests(method="GET", path=f"namespaces/{gke.room.namespace}/")
+    return len([one for one in found if "watch=" in one["path"]])
