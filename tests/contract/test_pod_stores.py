@@ -187,7 +187,6 @@ def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
 ) -> None:
     place = cloudy_place(scheme, servers, tmp_path)
     assert place.proxy is not None
-    url = place.url.replace(" ", "-")
     project = Project(tmp_path)
     project.write("pyproject.toml", '[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
     project.write(
@@ -203,15 +202,10 @@ def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
             return files, (top / "hollow").is_dir(), [one.read_text() for one in commands if one.exists()]
         """,
     )
-    environ = {
-        "KINETIC_LOG_LEVEL": "debug",
-        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
-        "NO_GCE_CHECK": "true",
-    }
-    if said_in == "variable":
-        environ |= {"KINETIC_STORAGE": url, **CLOUDS[scheme].configured(place.proxy.address)}
-    else:
-        profile = {"storage": url, "storage_options": {scheme: CLOUDS[scheme].options(place.proxy.address)}}
+    environ = place.environ() | {"KINETIC_LOG_LEVEL": "debug"}
+    if said_in == "profile":
+        options = json.loads(environ.pop("KINETIC_STORAGE_OPTIONS"))
+        profile = {"storage": environ.pop("KINETIC_STORAGE"), "storage_options": options}
         project.home.joinpath(".kinetic").mkdir(parents=True)
         project.home.joinpath(".kinetic/profiles.json").write_text(json.dumps({"profiles": {"work": profile}}))
         environ["KINETIC_PROFILE"] = "work"
@@ -220,7 +214,7 @@ def test_a_job_lives_on_an_object_store_and_nothing_of_it_shows_a_secret(
     names = ("a[1].txt", "a*b", "#x", "a%20b", "sub/naïve")
     assert files == {name: name for name in names} | {"empty": ""}
     assert hollow
-    store = place.open(url)
+    store = place.open(place.job_url())
     kept = {found.key: store.get_bytes(found.key) for found in store.list()}
     assert any(key.endswith("result.pkl") for key in kept)
     secrets = [SECRET, json.dumps(CLOUDS[scheme].options(place.proxy.address)).partition("AccountKey=")[2][:40]]
