@@ -77,13 +77,32 @@ def test_an_upload_is_tried_again_until_it_is_whole(pod: Pod, fault: Any, tmp_pa
     assert 1 <= len(pod.journal.warnings) <= 2
 
 
-@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 504])
+def test_what_may_pass_is_tried_again_by_either_verb(pod: Pod, status: int, tmp_path: Path) -> None:
+    assert pod.place.proxy is not None
+    pod.place.open().put_bytes(DATA, "job/payload.pkl")
+    # Not what gcsfs asks of the object beforehand: two questions, of which one answer is enough.
+    path = "alt=media" if pod.place.scheme == "gs" else "payload"
+    pod.place.proxy.break_(Rule(fault="status", status=status, method="GET|HEAD", path=path))
+    assert fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=False).path.read_bytes() == DATA
+    pod.place.proxy.break_(Rule(fault="status", status=status, method="PUT|POST"))
+    publish(pod, DATA, tmp_path / "scratch")
+    assert pod.place.open().get_bytes("job/result.pkl") == DATA
+    assert len(pod.journal.warnings) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
 def test_a_refusal_ends_it_at_once(pod: Pod, status: int, tmp_path: Path) -> None:
     assert pod.place.proxy is not None
     pod.place.open().put_bytes(DATA, "job/payload.pkl")
     pod.place.proxy.break_(Rule(fault="status", status=status, times=99))
     with pytest.raises(Exception, match=r"."):
         fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=True)
+    destination = Destination(f"{pod.place.url}/job/result.pkl", tmp_path / "scratch")
+    part = destination.part_file()
+    part.write_bytes(DATA)
+    with pytest.raises(Exception, match=r"."):
+        destination.publish(part, pod.journal)
     assert pod.journal.warnings == []
 
 
