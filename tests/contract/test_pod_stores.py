@@ -83,12 +83,15 @@ def test_what_may_pass_is_tried_again_by_either_verb(pod: Pod, status: int, tmp_
     pod.place.open().put_bytes(DATA, "job/payload.pkl")
     # Not what gcsfs asks of the object beforehand: two questions, of which one answer is enough.
     path = "alt=media" if pod.place.scheme == "gs" else "payload"
-    pod.place.proxy.break_(Rule(fault="status", status=status, method="GET|HEAD", path=path))
+    failing = Rule(fault="status", status=status, method="GET|HEAD", path=path)
+    pod.place.proxy.break_(failing)
     assert fetch(f"{pod.place.url}/job/payload.pkl", tmp_path, log=pod.journal, hashed=False).path.read_bytes() == DATA
-    pod.place.proxy.break_(Rule(fault="status", status=status, method="PUT|POST"))
+    assert failing.hits > 1
+    failing = Rule(fault="status", status=status, method="PUT|POST")
+    pod.place.proxy.break_(failing)
     publish(pod, DATA, tmp_path / "scratch")
     assert pod.place.open().get_bytes("job/result.pkl") == DATA
-    assert len(pod.journal.warnings) == 2
+    assert failing.hits > 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403])
