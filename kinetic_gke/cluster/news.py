@@ -49,13 +49,6 @@ class News:
                 self._asking.release()
         return self._about(look)
 
-    def fresh(self, look: Look) -> list[Json]:
-        """Return those events as they are now."""
-        if not wants_news(look):
-            return []
-        self._ask()
-        return self._about(look)
-
     def due_s(self, look: Look) -> float | None:
         """Return in how many seconds there may be more; `None` where the job needs none."""
         with self._lock:
