@@ -13,7 +13,7 @@ from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.news import News
 from kinetic_gke.cluster.podbook import JOB_NAME, PodBook, job_of
 from kinetic_gke.cluster.watching import Watch
-from kinetic_gke.diagnosis.look import Look, holding, holds_index, look_at, phase
+from kinetic_gke.diagnosis.look import Look, essence_of_job, essence_of_pod, holding, holds_index, look_at, phase
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
 _OURS: Final = selector({APP: APP_VALUE})
@@ -60,10 +60,22 @@ class Namespace:
         self._expected: dict[str, list[Callable[[Json | None], bool]]] = {}
         self._cleaned: dict[str, set[int | None]] = {}
         self._jobs_watch = Watch(
-            client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
+            client,
+            self._list_jobs,
+            what=f"jobs of {name!r}",
+            kept=essence_of_job,
+            changed=self._job_changed,
+            wanted=self._wanted,
+            log=log,
         )
         self._pods_watch = Watch(
-            client, self._list_pods, what=f"pods of {name!r}", changed=self._pod_changed, wanted=self._wanted, log=log
+            client,
+            self._list_pods,
+            what=f"pods of {name!r}",
+            kept=essence_of_pod,
+            changed=self._pod_changed,
+            wanted=self._wanted,
+            log=log,
         )
 
     def look(self, name: str, index: int | None = None) -> Look | None:
