@@ -18,6 +18,7 @@ from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
 _OURS: Final = selector({APP: APP_VALUE})
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_FEW_ATTEMPTS: Final = 2
 _INTEREST_S: Final = 60.0
 """How long after somebody last asked the watches go on."""
 
@@ -173,7 +174,8 @@ class Namespace:
 
     def jobs(self) -> list[Json]:
         """Return the Jobs of this project, as the server tells."""
-        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs)
+        # Asked of every backend that there is: whoever has no cluster shall not wait long to learn it.
+        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs, attempts=_FEW_ATTEMPTS)
         return list(answer.get("items") or [])
 
     def close(self) -> None:
