@@ -166,10 +166,17 @@ def marked(found: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 def test_a_mark_counts_for_more_than_the_end_that_it_brought_about_and_less_than_success() -> None:
     mark = Mark(status=JobStatus.CANCELLED, reason="cancelled", at=AT)
     failed, complete = job({"type": "Failed", "reason": "DeadlineExceeded"}), job({"type": "Complete"})
-    assert mark_of(marked(failed, ending_patch(mark))) == mark
-    assert state_of(look_at(marked(failed, ending_patch(mark)), ())).status is JobStatus.CANCELLED
-    assert state_of(look_at(marked(complete, ending_patch(mark)), ())).status is JobStatus.SUCCEEDED
+    patch = ending_patch(mark, is_suspended=False)
+    assert mark_of(marked(failed, patch)) == mark
+    assert state_of(look_at(marked(failed, patch), ())).status is JobStatus.CANCELLED
+    assert state_of(look_at(marked(complete, patch), ())).status is JobStatus.SUCCEEDED
     assert mark_of(failed) is None
+
+
+def test_the_queue_of_a_job_is_changed_only_while_it_is_suspended() -> None:
+    mark = Mark(status=JobStatus.CANCELLED, reason="cancelled", at=AT)
+    assert "labels" not in ending_patch(mark, is_suspended=False)["metadata"]
+    assert ending_patch(mark, is_suspended=True)["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": None}
 
 
 def test_each_index_of_an_array_stands_for_itself() -> None:
