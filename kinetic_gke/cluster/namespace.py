@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import attrs
+
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.news import News
 from kinetic_gke.cluster.podbook import JOB_NAME, PodBook, job_of
 from kinetic_gke.cluster.watching import Watch
+from kinetic_gke.diagnosis.ending import needs_takings
 from kinetic_gke.diagnosis.look import Look, essence_of_job, essence_of_pod, holding, holds_index, look_at, phase
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
@@ -59,6 +62,7 @@ class Namespace:
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._book = PodBook()
         self._expected: dict[str, list[Callable[[Json | None], bool]]] = {}
+        self._takings: dict[str, list[Json]] = {}
         self._cleaned: dict[str, set[int | None]] = {}
         self._jobs_watch = Watch(
             client,
@@ -108,7 +112,7 @@ class Namespace:
         if _is_ahead(job, pods, index):
             # The two watches are not in step, and the end of a job is told by its pods.
             pods = self._book.completed(name, index, self._read_pods(name, index))
-        return look_at(job, pods, index)
+        return self._explained(name, look_at(job, pods, index))
 
     def look_now(self, name: str, index: int | None = None) -> Look | None:
         """Do the same by asking the server."""
@@ -118,7 +122,16 @@ class Namespace:
         )
         if job is None:
             return None
-        return look_at(job, self._book.completed(name, index, self._read_pods(name, index)), index)
+        pods = self._book.completed(name, index, self._read_pods(name, index))
+        return self._explained(name, look_at(job, pods, index))
+
+    def _explained(self, name: str, look: Look) -> Look:
+        """Add what the cluster's events know of pods that nobody here has seen; that is asked for once."""
+        if not needs_takings(look):
+            return look
+        if name not in self._takings:
+            self._takings[name] = self.news.takings(name)
+        return attrs.evolve(look, takings=self._takings[name])
 
     def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
         """Take note of a change that is made from here: until the watch shows it, the server is asked.
@@ -212,6 +225,7 @@ class Namespace:
         if self._jobs_watch.get(name) is None:
             with self._lock:
                 self._expected.pop(name, None)
+                self._takings.pop(name, None)
             self._book.forget(name)
         self._tell(name)
 

@@ -24,6 +24,8 @@ class Look:
     """Of the job, in the order of their creation."""
     index: int | None = None
     """Of the job in its array; `None` where the Job is the job alone."""
+    takings: Sequence[Json] = ()
+    """Events about pods that were taken away, where none of the pods is left to say so."""
 
     @property
     def of_host_0(self) -> list[Json]:
