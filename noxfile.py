@@ -255,7 +255,7 @@ def kube36(session: nox.Session) -> None:
     """Run what talks to a cluster with the Kubernetes client of the generation before."""
     install(session, "tests")
     install(session, "kube36", project=False)
-    session.run("pytest", "-n", "auto", *(session.posargs or WITH_BOTH_CLIENTS))
+    session.run("pytest", "-n", "auto", *(session.posargs or ("-m", "not slow", *WITH_BOTH_CLIENTS)))
 
 
 @nox.session(default=False)

@@ -9,12 +9,7 @@ if TYPE_CHECKING:
 
 def is_present() -> bool:
     """Tell whether a person sees stderr; loads nothing."""
-    # A service may have no stderr at all, or one that is closed.
-    stream: TextIO | None = sys.stderr
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:
-        return False
+    return _is_terminal(sys.stderr)
 
 
 def open_console() -> "Console | None":
@@ -40,4 +35,12 @@ def draws_stdout_too() -> bool:
 
     What goes to a file must not: a display would print it on stderr.
     """
-    return sys.stdout is not None and sys.stdout.isatty()
+    return _is_terminal(sys.stdout)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Tell whether it is one; a service may have no standard streams at all, or closed ones."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False

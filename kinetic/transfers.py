@@ -148,7 +148,11 @@ def transfer(
 
 def _reports(storage: Storage) -> bool:
     methods = (storage.put_file, storage.get_file)
-    return all("progress" in inspect.signature(method).parameters for method in methods)
+    try:
+        return all("progress" in inspect.signature(method).parameters for method in methods)
+    except (TypeError, ValueError):
+        # Some callables, such as those of an extension module, do not say what they take.
+        return False
 
 
 class _Bar:

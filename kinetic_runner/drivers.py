@@ -142,7 +142,10 @@ def _azure(kind: Any, told: dict[str, Any]) -> Any:
     system = kind(**told)
     # It takes paths for URLs, and what follows a `?` or a `#` for something else than a name.
     system._strip_protocol = _azure_path  # noqa: SLF001
-    for policy in system.service_client._pipeline._impl_policies:  # noqa: SLF001 - adlfs lets nobody say it
+    pipeline = system.service_client._pipeline  # noqa: SLF001 - adlfs lets nobody say it, or not for every request
+    waits = pipeline._transport.connection_config  # noqa: SLF001 - the same
+    waits.timeout, waits.read_timeout = _CONNECTING_S, _STALLED_S
+    for policy in pipeline._impl_policies:  # noqa: SLF001 - the same
         if hasattr(policy, "total_retries"):
             policy.total_retries = 0
     return system

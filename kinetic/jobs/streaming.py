@@ -1,12 +1,44 @@
 """Copying a job's log to stdout while something else waits for the job."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from kinetic.log import get_logger
 
-GRACE_S = 5.0
+GRACE_S: Final = 5.0
+_LINE_S: Final = 0.25
+"""How long the next stream waits for the end of a line that another has begun."""
+
+
+class _Stdout:
+    """This process's stdout, on which the logs of several jobs come line by line."""
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._writer: object | None = None
+        """Whose line has not ended yet."""
+
+    def write(self, text: str, writer: object) -> None:
+        """Write text; into a line of another's only when that does not end, and then on a line of its own."""
+        with self._free:
+            if not self._free.wait_for(lambda: self._writer in (None, writer), _LINE_S):
+                text = f"\n{text}"
+            write_out(text)
+            self._writer = None if text.endswith(("\n", "\r")) else writer
+            self._free.notify_all()
+
+    def release(self, writer: object) -> None:
+        """Expect no more of somebody's line; never waits, as others do while stdout takes nothing."""
+        if self._writer is writer:
+            self._writer = None
+
+
+_stdout = _Stdout()
+# A fork has none of the threads that may be writing now.
+os.register_at_fork(after_in_child=_stdout.__init__)  # type: ignore[misc]  # made anew, in its place
 
 
 class LogStream:
@@ -35,6 +67,7 @@ class LogStream:
         """Show no more; returns at once, also while stdout takes nothing."""
         self._turn += 1
         self._thread = None
+        _stdout.release(self)
 
     def finish(self) -> None:
         """Show the rest, now that the job has ended: as long as it takes, but not when nothing more comes."""
@@ -63,7 +96,8 @@ class LogStream:
                 return False
             self._writing = True
             try:
-                write_out(piece[max(0, self._shown - passed) :])
+                if new := piece[max(0, self._shown - passed) :]:
+                    _stdout.write(new, self)
             finally:
                 self._writing = False
             self._shown = max(self._shown, passed + len(piece))

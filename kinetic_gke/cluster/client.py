@@ -12,6 +12,7 @@ import attrs
 from kubernetes import client as kubernetes
 from kubernetes.watch.watch import iter_resp_lines
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
+from urllib3.util import Retry
 
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.access import Access
@@ -59,12 +60,13 @@ class Client:
         self._apis: Apis | None = None
         self._sleep: Callable[[float], None] = time.sleep
 
-    def ask(self, wish: str, call: Callable[[Apis, Mapping[str, Any]], Any]) -> Json:
+    def ask(self, wish: str, call: Callable[[Apis, Mapping[str, Any]], Any], *, attempts: int = _ATTEMPTS) -> Json:
         """Make a request and return the answer's JSON.
 
         Args:
             wish: What is wanted, for messages: `create the Job`.
             call: Makes it, with the keyword arguments that it is handed.
+            attempts: How often at most.
 
         Raises:
             Refusal: The server says no.
@@ -73,7 +75,7 @@ class Client:
         options = {"_preload_content": False, "_request_timeout": (_CONNECT_S, _READ_S)}
         retrying = Retrying(
             retry=retry_if_exception(lambda error: isinstance(error, Refusal) and error.may_pass),
-            stop=stop_after_attempt(_ATTEMPTS) | stop_before_delay(_PATIENCE_S),
+            stop=stop_after_attempt(attempts) | stop_before_delay(_PATIENCE_S),
             wait=_pause_s,
             before_sleep=lambda state: self._tell(wish, state),
             sleep=self._sleep,
@@ -94,14 +96,14 @@ class Client:
                 return None
             raise self.error(refusal, wish) from None
 
-    def sure(self, wish: str, call: Callable[[Apis, Mapping[str, Any]], Any]) -> Json:
+    def sure(self, wish: str, call: Callable[[Apis, Mapping[str, Any]], Any], *, attempts: int = _ATTEMPTS) -> Json:
         """Make a request that a server which works does not refuse.
 
         Raises:
             ClusterError: It does.
         """
         try:
-            return self.ask(wish, call)
+            return self.ask(wish, call, attempts=attempts)
         except Refusal as refusal:
             raise self.error(refusal, wish) from None
 
@@ -193,7 +195,10 @@ def _checked(call: Callable[[], Any]) -> Any:
 
 def _apis(api: Any) -> Apis:
     # Of more at the same time, each would be closed after its answer, with a warning.
-    api.rest_client.pool_manager.connection_pool_kw["maxsize"] = _CONNECTIONS
+    settings = api.rest_client.pool_manager.connection_pool_kw
+    settings["maxsize"] = _CONNECTIONS
+    # Who cannot connect is tried again by `ask` alone.
+    settings["retries"] = Retry(connect=0)
     return Apis(
         api=api,
         batch=kubernetes.BatchV1Api(api),

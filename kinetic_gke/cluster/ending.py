@@ -23,9 +23,10 @@ def end_job(namespace: Namespace, look: Look, mark: Mark) -> None:
     """
     name = str(look.job["metadata"]["name"])
     namespace.expect(name, lambda job: job is not None and mark_of(job) is not None)
+    is_suspended = bool(look.job["spec"].get("suspend"))
     if mark_of(look.job) is None:
-        _patch(namespace, name, ending_patch(mark))
-    if look.job["spec"].get("suspend"):
+        _patch(namespace, name, ending_patch(mark, is_suspended=is_suspended))
+    if is_suspended:
         _patch(namespace, name, releasing_patch())
 
 

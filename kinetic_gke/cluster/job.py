@@ -42,7 +42,7 @@ class ClusterJob:
             return JobState(status=JobStatus.NOT_FOUND, reason=self._absence)
         state = self._given_up(look) or state_of(look)
         if state.status is JobStatus.PENDING:
-            return state_of(look, self.namespace.news.fresh(look))
+            return state_of(look, self.namespace.news.of(look))
         return state
 
     def events(self, timeout_s: float | None) -> Iterator[JobEvent]:

@@ -1,5 +1,6 @@
 """Logs: read from each pod of a job, followed across everything that breaks a stream."""
 
+import time
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ _FIRST_PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 10.0
 _MOST_FAILURES: Final = 6
 _LOOK_S: Final = 5.0
+_GOOD_STREAM_S: Final = 30.0
+"""A stream that held so long was well: its job had nothing to say."""
 
 
 class _CutError(Exception):
@@ -83,7 +86,7 @@ class JobLog:
         name = str(pod["metadata"]["name"])
         while failures <= _MOST_FAILURES:
             was_over = waiter is None or self._is_over(name)
-            before = position.lines
+            before, began_s = position.lines, time.monotonic()
             try:
                 is_whole = yield from self._attempt(name, position, follow=not was_over, tail=tail)
             except (_LostError, ClusterError) as error:
@@ -92,7 +95,8 @@ class JobLog:
             if is_whole and was_over:
                 return
             # A stream that ended well: the worker may have ended, of which the watch is about to tell.
-            failures = 1 if position.lines > before else failures + 1
+            went_well = position.lines > before or time.monotonic() - began_s > _GOOD_STREAM_S
+            failures = 1 if went_well else failures + 1
             pause_s = _FIRST_PAUSE_S * 2.0 ** (failures - 1)
             (waiter or Waiter()).wait(min(pause_s, _LONGEST_PAUSE_S))
         self._lost("the cluster does not give it")

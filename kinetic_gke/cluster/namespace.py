@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import attrs
+
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.news import News
+from kinetic_gke.cluster.podbook import JOB_NAME, PodBook, job_of
 from kinetic_gke.cluster.watching import Watch
-from kinetic_gke.diagnosis.ending import departed
-from kinetic_gke.diagnosis.look import Look, holding, look_at, phase
+from kinetic_gke.diagnosis.ending import needs_takings
+from kinetic_gke.diagnosis.look import Look, essence_of_job, essence_of_pod, holding, holds_index, look_at, phase
 from kinetic_gke.manifest.names import APP, APP_VALUE, selector
 
 _OURS: Final = selector({APP: APP_VALUE})
-_JOB_NAME: Final = "batch.kubernetes.io/job-name"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_FEW_ATTEMPTS: Final = 2
 _INTEREST_S: Final = 60.0
 """How long after somebody last asked the watches go on."""
 
@@ -57,15 +60,27 @@ class Namespace:
         self._lock = threading.Lock()
         self._asked_s: float | None = None
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
-        self._pods: dict[str, set[str]] = {}
-        self._departed: dict[str, dict[str, Json]] = {}
+        self._book = PodBook()
         self._expected: dict[str, list[Callable[[Json | None], bool]]] = {}
+        self._takings: dict[str, list[Json]] = {}
         self._cleaned: dict[str, set[int | None]] = {}
         self._jobs_watch = Watch(
-            client, self._list_jobs, what=f"jobs of {name!r}", changed=self._job_changed, wanted=self._wanted, log=log
+            client,
+            self._list_jobs,
+            what=f"jobs of {name!r}",
+            kept=essence_of_job,
+            changed=self._job_changed,
+            wanted=self._wanted,
+            log=log,
         )
         self._pods_watch = Watch(
-            client, self._list_pods, what=f"pods of {name!r}", changed=self._pod_changed, wanted=self._wanted, log=log
+            client,
+            self._list_pods,
+            what=f"pods of {name!r}",
+            kept=essence_of_pod,
+            changed=self._pod_changed,
+            wanted=self._wanted,
+            log=log,
         )
 
     def look(self, name: str, index: int | None = None) -> Look | None:
@@ -93,11 +108,11 @@ class Namespace:
         if job is None or not self._is_up_to_date(name, job):
             # What was made or changed here a moment ago may not have come through the watch.
             return self.look_now(name, index)
-        pods = self._pods_of(name)
-        if _is_ahead(job, pods):
+        pods = self._book.of(name, index)
+        if _is_ahead(job, pods, index):
             # The two watches are not in step, and the end of a job is told by its pods.
-            pods = self._with_departed(name, self._read_pods(name))
-        return look_at(job, pods, index)
+            pods = self._book.completed(name, index, self._read_pods(name, index))
+        return self._explained(name, look_at(job, pods, index))
 
     def look_now(self, name: str, index: int | None = None) -> Look | None:
         """Do the same by asking the server."""
@@ -105,7 +120,18 @@ class Namespace:
             f"show the Job {name!r}",
             lambda apis, options: apis.batch.read_namespaced_job(name, self.name, **options),
         )
-        return None if job is None else look_at(job, self._with_departed(name, self._read_pods(name, index)), index)
+        if job is None:
+            return None
+        pods = self._book.completed(name, index, self._read_pods(name, index))
+        return self._explained(name, look_at(job, pods, index))
+
+    def _explained(self, name: str, look: Look) -> Look:
+        """Add what the cluster's events know of pods that nobody here has seen; that is asked for once."""
+        if not needs_takings(look):
+            return look
+        if name not in self._takings:
+            self._takings[name] = self.news.takings(name)
+        return attrs.evolve(look, takings=self._takings[name])
 
     def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
         """Take note of a change that is made from here: until the watch shows it, the server is asked.
@@ -161,7 +187,8 @@ class Namespace:
 
     def jobs(self) -> list[Json]:
         """Return the Jobs of this project, as the server tells."""
-        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs)
+        # Asked of every backend that there is: whoever has no cluster shall not wait long to learn it.
+        answer = self.client.sure(f"list the jobs of {self.name!r}", self._list_jobs, attempts=_FEW_ATTEMPTS)
         return list(answer.get("items") or [])
 
     def close(self) -> None:
@@ -186,45 +213,28 @@ class Namespace:
         return apis.core.list_namespaced_pod(self.name, label_selector=_OURS, **options)
 
     def _read_pods(self, job: str, index: int | None = None) -> list[Json]:
-        wanted = {_JOB_NAME: job} | ({} if index is None else {_INDEX: str(index)})
+        wanted = {JOB_NAME: job} | ({} if index is None else {_INDEX: str(index)})
         answer = self.client.sure(
             f"list the pods of {self.name!r}",
             lambda apis, options: apis.core.list_namespaced_pod(self.name, label_selector=selector(wanted), **options),
         )
         return list(answer.get("items") or [])
 
-    def _pods_of(self, job: str) -> list[Json]:
-        with self._lock:
-            names = list(self._pods.get(job, ()))
-        pods = [pod for name in names if (pod := self._pods_watch.get(name)) is not None]
-        return self._with_departed(job, pods)
-
-    def _with_departed(self, job: str, pods: list[Json]) -> list[Json]:
-        """Add the pods that were seen here and are no more: a preempted pod says why only as long as it is there."""
-        there = {pod["metadata"]["name"] for pod in pods}
-        with self._lock:
-            return pods + [pod for name, pod in self._departed.get(job, {}).items() if name not in there]
-
     def _job_changed(self, job: Json) -> None:
         name = str(job["metadata"]["name"])
         if self._jobs_watch.get(name) is None:
             with self._lock:
                 self._expected.pop(name, None)
-                self._departed.pop(name, None)
+                self._takings.pop(name, None)
+            self._book.forget(name)
         self._tell(name)
 
     def _pod_changed(self, pod: Json) -> None:
-        name, job = str(pod["metadata"]["name"]), str((pod["metadata"].get("labels") or {}).get(_JOB_NAME, ""))
-        with self._lock:
-            if self._pods_watch.get(name) is not None:
-                self._pods.setdefault(job, set()).add(name)
-            elif job in self._pods:
-                self._pods[job].discard(name)
-                if not self._pods[job]:
-                    del self._pods[job]
-                if self._jobs_watch.get(job) is not None:
-                    self._departed.setdefault(job, {})[name] = departed(pod)
-        self._tell(job)
+        if self._pods_watch.get(str(pod["metadata"]["name"])) is not None:
+            self._book.keep(pod)
+        else:
+            self._book.depart(pod)
+        self._tell(job_of(pod))
 
     def _tell(self, job: str) -> None:
         with self._lock:
@@ -233,10 +243,11 @@ class Namespace:
             waiter.tell()
 
 
-def _is_ahead(job: Json, pods: Sequence[Json]) -> bool:
-    """Tell whether a Job has ended, and has counted pods whose end is not known yet."""
-    if not (holding(job, "Failed") or holding(job, "Complete")):
-        return False
+def _is_ahead(job: Json, pods: Sequence[Json], index: int | None) -> bool:
+    """Tell whether a Job has counted pods whose end is not known yet."""
     status = job.get("status") or {}
     ended = sum(phase(pod) in {"Succeeded", "Failed"} for pod in pods)
-    return ended < int(status.get("succeeded") or 0) + int(status.get("failed") or 0)
+    if index is not None:
+        return not ended and holds_index(status.get("failedIndexes") or "", index)
+    is_over = holding(job, "Failed") is not None or holding(job, "Complete") is not None
+    return is_over and ended < int(status.get("succeeded") or 0) + int(status.get("failed") or 0)

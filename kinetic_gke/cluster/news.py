@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from kinetic_gke.cluster.client import Client, Json
+from kinetic_gke.diagnosis.ending import TAKING
 from kinetic_gke.diagnosis.look import Look
 from kinetic_gke.diagnosis.waiting import TELLING, wants_news
 
@@ -49,12 +50,14 @@ class News:
                 self._asking.release()
         return self._about(look)
 
-    def fresh(self, look: Look) -> list[Json]:
-        """Return those events as they are now."""
-        if not wants_news(look):
-            return []
-        self._ask()
-        return self._about(look)
+    def takings(self, job: str) -> list[Json]:
+        """Return the events that say by what the pods of a Job were taken away.
+
+        Raises:
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        events = [event for reason in TAKING for event in self._list(reason)]
+        return [event for event in events if str(event["involvedObject"].get("name", "")).startswith(f"{job}-")]
 
     def due_s(self, look: Look) -> float | None:
         """Return in how many seconds there may be more; `None` where the job needs none."""

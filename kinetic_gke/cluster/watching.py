@@ -34,6 +34,7 @@ class Watch:
         listing: List,
         *,
         what: str,
+        kept: Callable[[Json], Json],
         changed: Callable[[Json], None],
         wanted: Callable[[], bool],
         log: Logger,
@@ -44,6 +45,7 @@ class Watch:
             client: Of the cluster.
             listing: Lists, and watches with more arguments.
             what: Is watched, for messages: `jobs of 'default'`.
+            kept: Makes of an object what the copy keeps of it.
             changed: Told of each object that is new, changed or gone, after the copy has changed.
             wanted: Tells whether somebody still waits.
             log: Told of each failure.
@@ -51,6 +53,7 @@ class Watch:
         self._client = client
         self._listing = listing
         self._what = what
+        self._kept = kept
         self._changed = changed
         self._wanted = wanted
         self._log = log
@@ -112,6 +115,16 @@ class Watch:
             thread.join(2 * _GOOD_STREAM_S)
 
     def _run(self) -> None:
+        try:
+            self._loop()
+        except Exception as error:
+            # Whoever waits must learn of it.
+            self._fail(ClusterError(f"the watch of {self._what} ended: {type(error).__name__}: {error}"))
+            raise
+        finally:
+            self._ready.set()
+
+    def _loop(self) -> None:
         failures, version = 0, ""
         while not self._over.is_set() and (self._wanted() or not self._ready.is_set()):
             began_s = time.monotonic()
@@ -134,7 +147,6 @@ class Watch:
             if failures:
                 # The first break is most often a proxy's or a server's restart.
                 self._over.wait(min(_FIRST_PAUSE_S * 2.0**failures, _LONGEST_PAUSE_S) * random.uniform(0.5, 1.0))  # noqa: S311 - nobody gains by guessing it
-        self._ready.set()
 
     def _goes_on(self, refusal: Refusal, failures: int) -> bool:
         self._log.info("watch_broken", what=self._what, error=str(refusal), failures=failures + 1)
@@ -153,7 +165,7 @@ class Watch:
     def _list(self) -> str:
         """Replace the copy; return its version."""
         answer = self._client.ask(f"list the {self._what}", self._listing)
-        fresh = {str(obj["metadata"]["name"]): obj for obj in answer.get("items") or []}
+        fresh = {str(obj["metadata"]["name"]): self._kept(obj) for obj in answer.get("items") or []}
         before, self._objects = self._objects, fresh
         for name, obj in {**before, **fresh}.items():
             if _version(before.get(name)) != _version(fresh.get(name)):
@@ -185,7 +197,7 @@ class Watch:
                 status=int(obj.get("code") or 0), reason=obj.get("reason", ""), message=obj.get("message", "")
             )
         if event["type"] != "BOOKMARK":
-            self._keep(event["type"], obj)
+            self._keep(event["type"], self._kept(obj))
         return str(obj["metadata"]["resourceVersion"])
 
     def _keep(self, happening: str, obj: Json) -> None:

@@ -21,6 +21,17 @@ _DISRUPTIONS: Final[Mapping[str, tuple[JobStatus, str]]] = {
     "DeletionByTaintManager": (JobStatus.FAILED, "its node was lost: it no longer answered"),
     "DeletionByPodGC": (JobStatus.FAILED, "its node was lost: it is no more"),
 }
+_TAKINGS: Final[Mapping[str, str]] = {
+    "Preempted": "PreemptionByScheduler",
+    "TaintManagerEviction": "DeletionByTaintManager",
+}
+TAKING: Final = tuple(_TAKINGS)
+"""Reasons of events that say by what a pod was taken away."""
+
+
+def needs_takings(look: Look) -> bool:
+    """Tell whether a job failed, and none of its pods is left to say why."""
+    return look.index is None and look.condition("Failed") is not None and not any(map(pod_failure, look.pods))
 
 
 def failed_state(look: Look, condition: Json) -> JobState:
@@ -34,6 +45,10 @@ def failed_state(look: Look, condition: Json) -> JobState:
         state = pod_failure(pod)
         if state is not None:
             return state
+    if look.takings:
+        event = look.takings[-1]
+        status, text = _DISRUPTIONS[_TAKINGS[str(event["reason"])]]
+        return JobState(status=status, reason=f"{text} ({event.get('message', '')})")
     reason, message = str(condition.get("reason", "")), str(condition.get("message", ""))
     return JobState(
         status=JobStatus.FAILED, reason=f"{reason}: {message}".strip(": ") or "it failed, and no pod is left"

@@ -24,6 +24,8 @@ class Look:
     """Of the job, in the order of their creation."""
     index: int | None = None
     """Of the job in its array; `None` where the Job is the job alone."""
+    takings: Sequence[Json] = ()
+    """Events about pods that were taken away, where none of the pods is left to say so."""
 
     @property
     def of_host_0(self) -> list[Json]:
@@ -48,6 +50,24 @@ def look_at(job: Json, pods: Sequence[Json], index: int | None = None) -> Look:
     own = [pod for pod in pods if index is None or index_of(pod) == index]
     own.sort(key=_order)
     return Look(job=job, pods=tuple(own), index=index)
+
+
+def essence_of_job(job: Json) -> Json:
+    """Return what is asked of a Job, for whoever keeps thousands: not its template."""
+    metadata = {key: value for key, value in job["metadata"].items() if key != "managedFields"}
+    spec = {key: value for key, value in job["spec"].items() if key != "template"}
+    return {"metadata": metadata, "spec": spec, "status": job.get("status") or {}}
+
+
+def essence_of_pod(pod: Json) -> Json:
+    """Return what is asked of a pod: neither how it is run nor who wrote that."""
+    metadata = {key: value for key, value in pod["metadata"].items() if key != "managedFields"}
+    containers = [
+        {"name": container["name"], "resources": container.get("resources") or {}}
+        for container in pod["spec"].get("containers") or []
+    ]
+    spec = {"containers": containers, "activeDeadlineSeconds": pod["spec"].get("activeDeadlineSeconds")}
+    return {"metadata": metadata, "spec": spec, "status": pod.get("status") or {}}
 
 
 def holding(obj: Json, kind: str) -> Json | None:

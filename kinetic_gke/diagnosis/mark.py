@@ -38,22 +38,23 @@ def mark_of(job: Mapping[str, Any], index: int | None = None) -> Mark | None:
     )
 
 
-def ending_patch(mark: Mark) -> dict[str, Any]:
+def ending_patch(mark: Mark, *, is_suspended: bool) -> dict[str, Any]:
     """Return what marks a Job; where it runs, its deadline has passed with that.
 
-    The controller then ends its pods and the Job fails, so that its time to live begins. One that is suspended fails
-    by no deadline: `releasing_patch` follows.
+    The controller then ends its pods and the Job fails, so that its time to live begins.
+
+    Args:
+        mark: How it ends.
+        is_suspended: No deadline ends it; `releasing_patch` follows.
     """
     annotations = {
         ANNOTATION_ENDED_AS: str(mark.status),
         ANNOTATION_ENDED_BECAUSE: mark.reason,
         ANNOTATION_ENDED_AT: written(mark.at),
     }
-    # Kueue lets go of what has no queue, as long as it is suspended.
-    return {
-        "metadata": {"annotations": annotations, "labels": {QUEUE: None}},
-        "spec": {"activeDeadlineSeconds": 1},
-    }
+    # Kueue lets go of what has no queue, and that may change only as long as it is suspended.
+    labels = {"labels": {QUEUE: None}} if is_suspended else {}
+    return {"metadata": {"annotations": annotations, **labels}, "spec": {"activeDeadlineSeconds": 1}}
 
 
 def index_patch(index: int, at: datetime) -> dict[str, Any]:

@@ -17,9 +17,13 @@ from tests.fakes.servers.stores import CLOUDS, MissingServerError
 
 BUCKET: Final = "kinetic-tests"
 # Nothing here may ask a cloud who it is.
-os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-os.environ.setdefault("NO_GCE_CHECK", "true")
-os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+NOBODY_IS_ASKED: Final = {
+    "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+    "NO_GCE_CHECK": "true",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+for name, value in NOBODY_IS_ASKED.items():
+    os.environ.setdefault(name, value)
 
 
 @attrs.define
@@ -69,6 +73,19 @@ class Place:
         """Open the store there, or another on the same server, afresh."""
         options = None if self.proxy is None else CLOUDS[self.scheme].options_here(self.proxy.address)
         return open_store(url or self.url, self.home, options)
+
+    def job_url(self) -> str:
+        """Return the URL of a store for jobs there: this one without a blank."""
+        return self.url.replace(" ", "-")
+
+    def environ(self) -> dict[str, str]:
+        """Return what a client in a process of its own needs in its environment to run jobs there."""
+        assert self.proxy is not None
+        return {
+            "KINETIC_STORAGE": self.job_url(),
+            **NOBODY_IS_ASKED,
+            **CLOUDS[self.scheme].configured(self.proxy.address),
+        }
 
 
 @pytest.fixture(params=HERE + CLOUDY)

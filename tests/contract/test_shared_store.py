@@ -13,7 +13,6 @@ from tests.contract.conftest import Servers, cloudy_place
 from tests.contract.stores import CLOUDY
 from tests.fakes.project import Project
 from tests.fakes.servers.proxy import Proxy
-from tests.fakes.servers.stores import CLOUDS
 
 RUN: Final = """
     import json, job, kinetic
@@ -57,15 +56,8 @@ def team(request: pytest.FixtureRequest, servers: Servers, tmp_path: Path) -> Te
                 return pathlib.Path(path).read_text()
             """,
         )
-    url = place.url.replace(" ", "-")
-    environ = {
-        "KINETIC_STORAGE": url,
-        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
-        "NO_GCE_CHECK": "true",
-        **CLOUDS[place.scheme].configured(place.proxy.address),
-    }
     ada, bob = projects
-    return Team(ada=ada, bob=bob, store=place.open(url), proxy=place.proxy, environ=environ)
+    return Team(ada=ada, bob=bob, store=place.open(place.job_url()), proxy=place.proxy, environ=place.environ())
 
 
 def test_each_writes_below_a_folder_of_its_own_and_all_share_the_cache(team: Team) -> None:

@@ -12,7 +12,6 @@ import pytest
 from tests.contract.conftest import Place, Servers, cloudy_place
 from tests.fakes.project import Project
 from tests.fakes.servers.proxy import Proxy, Rule
-from tests.fakes.servers.stores import CLOUDS
 from tests.fakes.terminal import at_a_terminal
 
 SCRIPT: Final = """
@@ -62,10 +61,7 @@ def held(servers: Servers, tmp_path: Path) -> Iterator[Held]:
         "HOME": str(project.home),
         "TMPDIR": str(project.temp),
         "KINETIC_BACKEND": "local",
-        "KINETIC_STORAGE": place.url.replace(" ", "-"),
-        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
-        "NO_GCE_CHECK": "true",
-        **CLOUDS["gs"].configured(place.proxy.address),
+        **place.environ(),
     }
     # Whatever is asked of the store beforehand is not held: it passes, and is not asked again for some minutes.
     project.run("import sizes; sizes.add.run_async('.').result()", environ=environ)

@@ -1,6 +1,7 @@
 """A decorated function on a cluster: out through the API server into a pod, and home through the store."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,30 @@ def test_an_exception_comes_home_as_itself_from_an_image_that_has_only_python(
         environ=environ,
     )
     assert ended.said == "too hot"
+
+
+def test_an_image_that_has_only_python_gets_the_runner_from_another(
+    project: Project, environ: dict[str, str], healed: Cluster, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare" / "python3"
+    bare.parent.mkdir()
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    healed.bring("^python:", programs=bare.parent)
+    project.write(
+        "alone.py",
+        """
+        import kinetic
+
+        @kinetic.run(accelerator="cpu", container_image="python:3.12-slim")
+        def looked():
+            from importlib.util import find_spec
+            return [find_spec(name) is not None for name in ("kinetic_runner", "kinetic", "attrs", "kubernetes")]
+        """,
+    )
+    environ["KINETIC_GKE_RUNNER_IMAGE"] = "registry.example/runner:1"
+    ended = project.run("import json, alone; print(json.dumps(alone.looked()))", environ=environ)
+    assert ended.said == [True, False, False, False]
 
 
 def test_a_secret_is_the_functions_and_stands_in_no_manifest(

@@ -114,3 +114,19 @@ def test_a_cluster_that_is_gone_has_no_log_and_raises_nothing(gke: Gke, tmp_path
     gone = gke_at(gke.room, path, tmp_path / "gone")
     assert list(gone.backend.logs(ref)) == []
     assert gone.log.events("warning") == ["log_lost"]
+
+
+def test_a_job_that_says_nothing_for_long_keeps_its_log(
+    cluster: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Minutes, as it were: a stream in which nothing comes is given up, and another one opened.
+    monkeypatch.setattr("kinetic_gke.cluster.logs._SILENCE_S", -29.9)
+    monkeypatch.setattr("kinetic_gke.cluster.logs._GOOD_STREAM_S", 0.05)
+    ref = talk(gke, tmp_path / "gate")
+    following = Following(gke.backend.logs(ref, follow=True))
+    until(lambda: LINES[2] in following.text)
+    path = f"{gke.room.namespace}/pods/{pod_of(gke, ref)}/log"
+    until(lambda: len(cluster.requests(method="GET", path=path)) >= 10)
+    (tmp_path / "gate").touch()
+    assert spoken(following.ended()) == "".join([*LINES, "last words"])
+    assert gke.log.events("warning") == []

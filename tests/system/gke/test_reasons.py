@@ -1,6 +1,7 @@
 """Why a job does not run, and why it failed: told while it waits, and the same to whoever asks afterwards."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.objects import name_of
 from tests.fakes.kube.waiting import until
-from tests.system.gke.conftest import WAIT_S, Gke
+from tests.system.gke.conftest import WAIT_S, Gke, gke_at
 
 
 def running(gke: Gke, **options: Any) -> tuple[JobRef, str]:
@@ -129,6 +130,17 @@ def test_a_pod_that_is_ended_from_outside_says_by_what(
     state = end_of(gke, ref)
     assert (state.status, code in {state.exit_code, None}) == (JobStatus(status), True)
     assert state.reason.startswith(reason)
+
+
+def test_who_comes_after_a_preempted_pod_is_gone_learns_of_it_too(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    ref, pod = running(gke)
+    healed.disrupt(pod, "preempt", namespace=gke.room.namespace)
+    gke.room.finished(job_name(ref.job_id))
+    until(lambda: gke.room.pods(job_name(ref.job_id)) == [])
+    later = gke_at(gke.room, gke.kubeconfig, tmp_path / "later")
+    state = end_of(later, ref)
+    assert state.status is JobStatus.PREEMPTED
+    assert state.reason.startswith("preempted: a pod of higher priority took its place (Preempted by pod")
 
 
 def test_a_lost_node_fails_its_job(healed: Cluster, gke: Gke) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.model.job import JobSpec, JobState, JobStatus
+from kinetic_core.wire.reference import Reference
 from kinetic_gke.backend import GkeBackend
 from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster, running_cluster
@@ -204,3 +205,24 @@ def test_a_job_that_its_time_to_live_has_taken_is_not_found_and_its_result_stays
     assert list(brief.backend.events(ref, timeout_s=WAIT_S))[-1].status is JobStatus.SUCCEEDED
     until(lambda: brief.backend.status(ref).status is JobStatus.NOT_FOUND)
     assert brief.value(spec) == 7
+
+
+def test_a_mounted_bucket_is_the_functions_to_read(cluster: Cluster, gke: Gke) -> None:
+    folder = cluster.buckets / "sets" / "images" / "2026"
+    folder.mkdir(parents=True)
+    (folder / "one.txt").write_text("pixels")
+
+    def read() -> str:
+        import os
+        import pathlib
+
+        return pathlib.Path(os.environ["WHERE"], "one.txt").read_text()
+
+    # The cluster puts its folders where a mount path stands in a variable.
+    spec = gke.job(read, hidden={"WHERE": "/data/images"})
+    reference = Reference(uri="gs://sets/images/2026/", is_dir=True, mount_path="/data/images", fuse=True)
+    spec = attrs.evolve(spec, volumes=(reference.to_dict(),))
+    assert gke.run(spec).status is JobStatus.SUCCEEDED
+    assert gke.value(spec) == "pixels"
+    pod = gke.room.pod(job_name(spec.job_id))
+    assert pod["metadata"]["annotations"]["gke-gcsfuse/volumes"] == "true"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -144,6 +144,17 @@ def test_a_store_that_tells_nothing_is_counted_by_whole_files(path: Path, lines:
     assert [line.partition(" files=")[2] for line in lines] == ["1 size_bytes=1000 duration_s=2.0"] * 2
 
 
+def test_a_store_that_does_not_say_what_it_takes_is_told_nothing(path: Path, lines: list[str]) -> None:
+    class Opaque(MemoryStorage):
+        """Its method is one of the interpreter's own, which has no signature."""
+
+        put_file: Any = property(lambda _: max)
+
+    with transfer("upload", "it", Opaque(), size_bytes=None, clock=ticks(0.0, 2.0)) as moving:
+        moving.put_file(path, path)  # type: ignore[arg-type]  # two of a kind, that `max` can compare
+    assert lines == ["upload_finished what='it' files=1 size_bytes=1000 duration_s=2.0"]
+
+
 def test_threads_that_are_adopted_count_as_one_transfer(store: FileStorage, path: Path, lines: list[str]) -> None:
     def one(number: int) -> None:
         with transfer("download", str(number), store, size_bytes=None, clock=ticks(0.0, 5.0)) as moving:
@@ -249,7 +260,9 @@ def test_where_no_stderr_is_nothing_is_drawn(
     before = threading.active_count()
     for stream in (None, closed):
         monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(sys, "stdout", stream)
         assert not terminal.is_present()
+        assert not terminal.draws_stdout_too()
         assert terminal.open_console() is None
         with transfer("upload", "it", store, size_bytes=None, after_s=0.0) as moving:
             assert threading.active_count() == before

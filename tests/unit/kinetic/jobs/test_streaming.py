@@ -1,8 +1,10 @@
 """The log on stdout: each character once, whoever stops and starts."""
 
 import io
+import os
 import queue
 import threading
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +42,7 @@ class Log:
 def shown(monkeypatch: pytest.MonkeyPatch) -> "queue.Queue[str]":
     pieces: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr(streaming, "write_out", pieces.put)
+    monkeypatch.setattr(streaming, "_stdout", streaming._Stdout())
     return pieces
 
 
@@ -131,3 +134,58 @@ def test_characters_that_stdout_does_not_take_are_replaced(monkeypatch: pytest.M
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding="ascii"))
     write_out("é!\n")
     assert raw.getvalue() == b"?!\n"
+
+
+def test_lines_of_several_streams_do_not_run_into_one_another(shown: "queue.Queue[str]") -> None:
+    logs = [Log(), Log()]
+    streams = [LogStream("job-0a1b2c3d", log.read) for log in logs]
+    logs[0].grow("one ")
+    streams[0].start()
+    assert shown.get(timeout=10) == "one "
+    logs[1].grow("two\n", None)
+    streams[1].start()
+    logs[0].grow("line\n", None)
+    for stream in streams:
+        stream.finish()
+    assert rest(shown) == "line\ntwo\n"
+
+
+def test_a_line_that_does_not_end_is_waited_for_no_longer_than_a_moment(
+    shown: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_LINE_S", 0.01)
+    waiting, other = Log(), Log()
+    waiting.grow("progress: 1")
+    first, second = (LogStream("job-0a1b2c3d", log.read) for log in (waiting, other))
+    first.start()
+    assert shown.get(timeout=10) == "progress: 1"
+    other.grow("two\n", None)
+    second.start()
+    second.finish()
+    assert rest(shown) == "\ntwo\n"
+    waiting.grow(None)
+    first.finish()
+
+
+def test_an_unfinished_last_line_holds_nobody_up(shown: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_LINE_S", 60)
+    for text in ("last words", "next\n"):
+        log = Log()
+        log.grow(text, None)
+        stream = LogStream("job-0a1b2c3d", log.read)
+        stream.start()
+        stream.finish()
+    assert rest(shown) == "last wordsnext\n"
+
+
+def test_a_fork_made_in_the_midst_of_a_line_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    with streaming._stdout._free, warnings.catch_warnings():
+        # Python 3.12 warns of forks beside threads, of which other tests may have left some.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+        if pid == 0:
+            streaming._stdout.write("child\n", object())
+            os._exit(0 if out.getvalue() == "child\n" else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
