@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent
 PYTHONS = ("3.11", "3.12", "3.13")
 # requirements/<lock>.txt holds the dependency group of that name and, unless None, the project's with these extras.
 LOCKS: dict[str, tuple[str, ...] | None] = {
-    "bench": (),
+    "bench": ("gcs", "s3"),
     "demo": ("cli",),
     "docs": ("cli",),
     "imports": ("cli",),

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from kinetic.host import load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import PluginError
 from kinetic_gke import plugin, specs
 from kinetic_gke.accelerators import listing
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.patch import patched_job
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 from tests.unit.kinetic_gke.manifests import BUNDLED, job_spec
 
 OTHERS = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}
