@@ -5,8 +5,6 @@ import functools
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
-from fsspec.asyn import sync
-
 from kinetic_core.wire.loopthread import LoopThread
 
 T = TypeVar("T")
@@ -23,12 +21,12 @@ def own_loop() -> asyncio.AbstractEventLoop:
 
 def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T]) -> T:
     """Run the call on the loop, from any other thread, and return what it returns."""
-
-    async def waited() -> T:
-        return await call
-
-    result: T = sync(loop, waited)
-    return result
+    future = asyncio.run_coroutine_threadsafe(call, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 @functools.cache
