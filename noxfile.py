@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent
 PYTHONS = ("3.11", "3.12", "3.13")
 # requirements/<lock>.txt holds the dependency group of that name and, unless None, the project's with these extras.
 LOCKS: dict[str, tuple[str, ...] | None] = {
-    "bench": (),
+    "bench": ("gcs", "s3"),
     "demo": ("cli",),
     "docs": ("cli",),
     "imports": ("cli",),
@@ -46,7 +46,7 @@ ON_EACH_PYTHON = (
     "tests/unit/kinetic_runner",
 )
 AZURITE = ROOT / ".nox" / "azurite"
-WITH_BOTH_CLIENTS = ("tests/contract/test_backend.py", "tests/system/gke", "tests/unit/fakes_kube")
+WITH_BOTH_CLIENTS = ("tests/contract/test_gke_backend.py", "tests/system/gke", "tests/unit/fakes_kube")
 SMOKE = ROOT / "tests" / "smoke" / "job.py"
 
 nox.needs_version = ">=2024.10.9"

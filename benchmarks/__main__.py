@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         patience=asked.patience,
         with_peers=not asked.no_peers,
         largest=asked.largest,
+        object_bytes=asked.object_mib << 20,
     )
     measured: list[Measured] = []
     for name in asked.measures or MEASURES:
@@ -61,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="that count, after one that does not")
     parser.add_argument("--patience", type=int, default=3, help="how many times as many, where others were busy")
     parser.add_argument("--largest", type=int, default=100_000, help="files of the largest tree of the growth")
+    parser.add_argument(
+        "--object-mib", type=int, default=256, help="size of the large object to stage; servers hold it in memory"
+    )
     parser.add_argument("--no-peers", action="store_true", help="install and measure no peers")
     parser.add_argument("--record", action="store_true", help="write benchmarks/last.json and the documentation")
     parser.add_argument("--render", action="store_true", help="only write the documentation anew")

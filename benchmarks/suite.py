@@ -5,6 +5,7 @@ from typing import Final
 
 from benchmarks.measures import (
     arguments,
+    batch,
     cold_archive,
     data_hash,
     extraction,
@@ -13,6 +14,7 @@ from benchmarks.measures import (
     payload,
     pruning,
     round_trip,
+    staging,
     upload,
     warm_archive,
 )
@@ -30,5 +32,7 @@ MEASURES: Final[Mapping[str, Callable[[Workshop], Iterator[Measured]]]] = {
     "round-trip": round_trip.measure,
     "extract": extraction.measure,
     "data": data_hash.measure,
+    "staging": staging.measure,
+    "batch": batch.measure,
     "growth": growth.measure,
 }

@@ -43,6 +43,8 @@ class Workshop:
     with_peers: bool = True
     largest: int = 100_000
     """Files of the largest tree of the growth."""
+    object_bytes: int = 256 << 20
+    """Of the large object that is staged."""
 
     def tree(self, name: str) -> Path:
         """Return a tree, made when it is not there."""

@@ -116,7 +116,8 @@ class GcsBucket:
                 self._bucket,
                 uploadType="multipart",
                 headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
-                data=BytesIO(body),
+                # A small body as it is; aiohttp sends a large one in pieces only where it reads it.
+                data=body if len(body) < _CHUNK_BYTES else BytesIO(body),
                 ifGenerationMatch=0 if only_new else None,
                 sent_bytes=len(body),
             )

@@ -5,8 +5,6 @@ import functools
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
-from fsspec.asyn import sync
-
 from kinetic_core.wire.loopthread import LoopThread
 
 T = TypeVar("T")
@@ -27,7 +25,7 @@ def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_b
     """Run the call on the loop, from any other thread, and return what it returns.
 
     Args:
-        loop: fsspec's.
+        loop: Of the store.
         call: One request.
         sent_bytes: Size of its body.
 
@@ -39,8 +37,12 @@ def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_b
         async with asyncio.timeout(STALLED_S + sent_bytes / SLOWEST if sent_bytes else None):
             return await call
 
-    result: T = sync(loop, waited)
-    return result
+    future = asyncio.run_coroutine_threadsafe(waited(), loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 @functools.cache

@@ -3,13 +3,16 @@
 import random
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from kinetic_core.plugin import Logger
 from kinetic_core.wire.transience import may_pass
 from kinetic_fsspec.failures import Masked, translated
+
+if TYPE_CHECKING:
+    from tenacity import Retrying
 
 T = TypeVar("T")
 
@@ -48,25 +51,39 @@ class Retries:
             ObjectNotFoundError: The object is absent.
             StorageError: The store refuses, or fails for good; names operation, object and attempts.
         """
+        began_s, made = time.monotonic(), 1
+        with translated(operation, where, attempts=lambda: made, masked=self.masked):
+            try:
+                # Nearly all go well at once: what counts attempts costs as much as a small request.
+                return call(1)
+            except Exception as error:
+                if may_pass(error) is not True:
+                    raise
+                failed: Exception | None = error
+
+            def attempt() -> T:
+                nonlocal made, failed
+                if failed is not None:
+                    first, failed = failed, None
+                    raise first
+                made += 1
+                return call(made)
+
+            return self._repeating(operation, where, since_s=began_s)(attempt)
+
+    def _repeating(self, operation: str, where: str, *, since_s: float) -> "Retrying":
         from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
 
-        policy, made = self.policy, 0
-
-        def attempt() -> T:
-            nonlocal made
-            made += 1
-            return call(made)
-
-        retrying = Retrying(
+        policy = self.policy
+        return Retrying(
             retry=retry_if_exception(lambda error: may_pass(error) is True),
-            stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.total_s),
+            stop=stop_after_attempt(policy.attempts)
+            | stop_before_delay(max(0.0, policy.total_s - (time.monotonic() - since_s))),
             wait=lambda state: self._pause_s(state.attempt_number),
             before_sleep=lambda state: self._tell(operation, where, state),
             sleep=policy.sleep,
             reraise=True,
         )
-        with translated(operation, where, attempts=lambda: made, masked=self.masked):
-            return retrying(attempt)
 
     def _pause_s(self, attempt: int) -> float:
         """Return a pause that no two clients share."""

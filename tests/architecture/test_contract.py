@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs/explanation/contract.md").read_text(encoding="utf-8")
 ID = r"[A-Z][0-9]+(?:\.[0-9]+)?"
 STATED = re.findall(rf"^- \*\*({ID})\*\* \S", PAGE, flags=re.MULTILINE)
 ROWS = re.findall(rf"^\| ({ID}) \| (.*) \|$", PAGE, flags=re.MULTILINE)
-TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+TEST = re.compile(r"`((?:tests|kinetic/testing)/[\w/]+\.py)::(test_\w+)`")
 # Those of sections A to F, H, J and K that the pages of this project have to answer.
 KNOWN_FAILURE_MODES = [
     *("A3", "A4", "A5", "A6", "A10"),

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any, Final
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext, Storage, StorageDriver
 from kinetic_fsspec.plugin import kinetic_storage_drivers
-from tests.fakes.recording_log import RecordingLog
 
 HERE: Final = ("file", "memory")
 CLOUDY: Final = ("gs", "s3", "abfs")

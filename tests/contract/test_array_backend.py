@@ -9,11 +9,11 @@ from typing import cast
 
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobRef, JobSpec, JobStatus
 from kinetic_core.plugin import ArrayBackend, Capability, DriverContext
 from kinetic_local.plugin import kinetic_backend_drivers
-from tests.fakes.hand_made_job import make_job, result_of
-from tests.fakes.recording_log import RecordingLog
 
 WAIT_S = 60
 

@@ -1,21 +1,43 @@
-"""What a backend promises, asked of the local one and of a cluster, with the real runner."""
+"""What a backend promises, asked of the local one with the real runner, and what the local one promises besides."""
 
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kinetic_core.model.job import JobRef, JobSpec, JobState, JobStatus
-from kinetic_core.plugin import Backend
-from tests.contract.backends import MakeJob, backend, gke_backend, local_backend, make_job
-from tests.fakes.hand_made_job import result_of
-from tests.fakes.kube.fixtures import cluster, kubeconfig, room
+from kinetic.testing import BackendContract, RecordingLog, make_job, result_of
+from kinetic.testing.backend import WAIT_S, ref_of, run, wait_for
+from kinetic_core.model.job import JobRef, JobState, JobStatus
+from kinetic_core.plugin import Backend, BackendDriver, DriverContext
+from kinetic_local.plugin import kinetic_backend_drivers
 
-__all__ = ["backend", "cluster", "gke_backend", "kubeconfig", "local_backend", "make_job", "room"]
 
-WAIT_S = 60
+class TestLocal(BackendContract):
+    @pytest.fixture
+    def driver(self) -> BackendDriver:
+        (driver,) = kinetic_backend_drivers()
+        return driver
+
+    @pytest.fixture
+    def backend(self, backend: Backend) -> Backend:
+        return backend
+
+
+@pytest.fixture
+def backend(tmp_path: Path, private_temp: Path) -> Iterator[Backend]:
+    """A backend whose jobs, processes and temporary files must all be gone in the end."""
+    (driver,) = kinetic_backend_drivers()
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(private_temp), "UNWANTED": "leak"}
+    opened = driver.open(DriverContext(log=RecordingLog(), environ=environ, home=home))
+    yield opened
+    for ref in opened.find():
+        opened.cancel(ref)
+    assert list(private_temp.iterdir()) == []
 
 
 @pytest.fixture
@@ -23,71 +45,21 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def run(backend: Backend, spec: JobSpec) -> JobState:
-    """Run the job to its end."""
-    ref = backend.submit(spec)
-    list(backend.events(ref, timeout_s=WAIT_S))
-    return backend.status(ref)
+def test_a_success_has_the_code_of_one(backend: Backend, store: Path) -> None:
+    assert run(backend, make_job(store, lambda: 1)) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
 
 
-def log_of(backend: Backend, ref: JobRef) -> str:
-    return "".join(backend.logs(ref))
-
-
-def ref_of(backend: Backend, spec: JobSpec) -> JobRef:
-    """Return the reference to a job that was submitted before."""
-    return backend.submit(spec)
-
-
-def wait_for(path: Path) -> str:
-    """Wait until a job has written a whole line to a file; return it."""
-    deadline_s = time.monotonic() + WAIT_S
-    while not path.exists() or not path.read_text().endswith("\n"):
-        assert time.monotonic() < deadline_s, f"{path} was never written"
-        time.sleep(0.01)
-    return path.read_text().strip()
-
-
-def test_a_value_comes_home(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    spec = make_job(store, lambda a, b: {"sum": a + b}, 2, 3)
-    assert run(backend, spec) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
-    assert result_of(spec)["result"] == {"sum": 5}
-
-
-def test_a_functions_exception_is_a_failed_job_with_a_record(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def fail() -> None:
-        raise LookupError("no such thing")
-
-    spec = make_job(store, fail)
-    state = run(backend, spec)
+def test_a_functions_exception_has_the_code_of_a_failure(backend: Backend, store: Path) -> None:
+    state = run(backend, make_job(store, lambda: int("no number")))
     assert (state.status, state.exit_code) == (JobStatus.FAILED, 1)
-    assert isinstance(result_of(spec)["exception"], LookupError)
 
 
-def test_leaving_with_success_is_success_with_none(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def leave() -> None:
-        raise SystemExit(0)
-
-    spec = make_job(store, leave)
-    assert run(backend, spec).status is JobStatus.SUCCEEDED
-    assert result_of(spec)["result"] is None
-
-
-def test_leaving_with_a_reason_is_a_failure_that_tells_it(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def leave() -> None:
-        raise SystemExit("no quota")
-
-    spec = make_job(store, leave)
-    assert run(backend, spec).status is JobStatus.FAILED
-    assert "no quota" in str(result_of(spec)["exception"])
-
-
-def test_a_process_that_leaves_without_a_result_failed(backend: Backend, store: Path, make_job: MakeJob) -> None:
+def test_a_process_that_leaves_without_a_result_failed(backend: Backend, store: Path) -> None:
     state = run(backend, make_job(store, lambda: os._exit(0)))
     assert (state.status, state.reason) == (JobStatus.FAILED, "exited without a result")
 
 
-def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, store: Path, make_job: MakeJob) -> None:
+def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, store: Path) -> None:
     state = run(backend, make_job(store, lambda: os._exit(7)))
     assert (state.status, state.exit_code) == (JobStatus.FAILED, 7)
     assert "exited with code 7" in state.reason
@@ -98,69 +70,13 @@ def test_a_process_that_leaves_with_a_code_failed_with_it(backend: Backend, stor
     [(signal.SIGKILL, "killed by SIGKILL, possibly out of memory"), (signal.SIGSEGV, "killed by SIGSEGV")],
 )
 def test_a_job_killed_by_a_signal_says_which(
-    backend: Backend, store: Path, make_job: MakeJob, number: signal.Signals, reason: str
+    backend: Backend, store: Path, number: signal.Signals, reason: str
 ) -> None:
     state = run(backend, make_job(store, lambda number: os.kill(os.getpid(), number), int(number)))
     assert state == JobState(status=JobStatus.FAILED, reason=reason, exit_code=128 + number)
 
 
-def test_what_was_printed_before_a_crash_is_in_the_log(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def crash() -> None:
-        print("out", end="")
-        os.write(2, b"err \xff\n")
-        print("naïve 日本 " + "x" * 1_000_000)
-        print("last words", end="")
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    spec = make_job(store, crash)
-    run(backend, spec)
-    log = log_of(backend, ref_of(backend, spec))
-    assert f"outerr \ufffd\nnaïve 日本 {'x' * 1_000_000}\nlast words" in log
-    assert log.endswith("last words")
-
-
-def test_what_a_child_process_prints_is_in_the_log(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def call() -> None:
-        import subprocess
-        import sys
-
-        subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
-
-    spec = make_job(store, call)
-    run(backend, spec)
-    assert "from a child\n" in log_of(backend, ref_of(backend, spec))
-
-
-def test_a_followed_log_has_each_byte_once_and_ends_with_the_job(
-    backend: Backend, store: Path, make_job: MakeJob
-) -> None:
-    def talk() -> None:
-        for number in range(20):
-            os.write(1, b"\xe6\x97")
-            time.sleep(0.005)
-            os.write(1, b"\xa5 %d\n" % number)
-
-    spec = make_job(store, talk)
-    ref = backend.submit(spec)
-    followed = "".join(backend.logs(ref, follow=True))
-    assert "".join(f"日 {number}\n" for number in range(20)) in followed
-    assert followed == log_of(backend, ref)
-
-
-def test_the_tail_of_a_log_is_its_last_lines(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    def talk() -> None:
-        for number in range(100):
-            print("line", number)
-        os._exit(3)
-
-    spec = make_job(store, talk)
-    run(backend, spec)
-    assert "".join(backend.logs(ref_of(backend, spec), tail=2)) == "line 98\nline 99\n"
-
-
-def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(
-    backend: Backend, store: Path, make_job: MakeJob
-) -> None:
+def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(backend: Backend, store: Path) -> None:
     spec = make_job(store, lambda: 1)
     ref = backend.submit(spec)
     events = list(backend.events(ref, timeout_s=WAIT_S))
@@ -172,37 +88,7 @@ def test_events_tell_a_jobs_life_in_order_and_again_to_whoever_comes_later(
     assert list(backend.events(ref)) == events
 
 
-def test_waiting_for_events_ends_when_the_time_is_up(
-    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
-) -> None:
-    def linger(path: str) -> None:
-        Path(path).write_text("running\n")
-        time.sleep(WAIT_S)
-
-    ref = backend.submit(make_job(store, linger, str(tmp_path / "told")))
-    wait_for(tmp_path / "told")
-    assert "job_ended" not in [event.kind for event in backend.events(ref, timeout_s=0.05)]
-    assert backend.status(ref).status is JobStatus.RUNNING
-    backend.cancel(ref)
-
-
-def test_submitting_twice_is_one_job(backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path) -> None:
-    def count(path: str) -> None:
-        with Path(path).open("a") as stream:
-            stream.write("ran\n")
-
-    spec = make_job(store, count, str(tmp_path / "runs"))
-    refs = [backend.submit(spec), backend.submit(spec)]
-    list(backend.events(refs[0], timeout_s=WAIT_S))
-    refs.append(backend.submit(spec))
-    assert refs == [refs[0]] * 3
-    assert backend.status(refs[0]).status is JobStatus.SUCCEEDED
-    assert (tmp_path / "runs").read_text() == "ran\n"
-
-
-def test_cancelling_ends_every_process_of_the_job(
-    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
-) -> None:
+def test_cancelling_ends_every_process_of_the_job(backend: Backend, store: Path, tmp_path: Path) -> None:
     def spread(path: str) -> None:
         import subprocess
         import sys
@@ -238,9 +124,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_processes_that_a_job_leaves_behind_end_with_it(
-    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
-) -> None:
+def test_processes_that_a_job_leaves_behind_end_with_it(backend: Backend, store: Path, tmp_path: Path) -> None:
     def leave(path: str) -> None:
         import subprocess
         import sys
@@ -254,30 +138,7 @@ def test_processes_that_a_job_leaves_behind_end_with_it(
     assert [pid for pid in map(int, wait_for(tmp_path / "pids").split()) if is_running(pid)] == []
 
 
-def test_cancel_and_cleanup_succeed_when_there_is_nothing_left_to_do(
-    backend: Backend, store: Path, make_job: MakeJob
-) -> None:
-    spec = make_job(store, lambda: 1)
-    run(backend, spec)
-    ref = ref_of(backend, spec)
-    backend.cancel(ref)
-    assert backend.status(ref).status is JobStatus.SUCCEEDED
-    for _ in range(2):
-        backend.cleanup(ref)
-        assert backend.status(ref).status is JobStatus.NOT_FOUND
-        backend.cancel(ref)
-    assert list(backend.events(ref)) == []
-    assert list(backend.logs(ref, follow=True)) == []
-
-
-def test_cleanup_leaves_the_stores_artifacts_alone(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    spec = make_job(store, lambda: 1)
-    run(backend, spec)
-    backend.cleanup(ref_of(backend, spec))
-    assert sorted(path.name for path in (store / spec.job_id).iterdir()) == ["context.zip", "payload.pkl", "result.pkl"]
-
-
-def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path, make_job: MakeJob) -> None:
+def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path) -> None:
     ref = JobRef(backend="local", job_id="job-00000000", details={"job_url": f"file://{store}/job-00000000"})
     assert backend.status(ref).status is JobStatus.NOT_FOUND
     assert list(backend.events(ref)) == []
@@ -285,29 +146,8 @@ def test_a_job_that_nobody_submitted_is_not_found(backend: Backend, store: Path,
     backend.cleanup(ref)
 
 
-def test_a_reference_survives_json(backend: Backend, store: Path, make_job: MakeJob) -> None:
-    spec = make_job(store, lambda: 1)
-    run(backend, spec)
-    ref = ref_of(backend, spec)
-    assert all(isinstance(value, str) for value in ref.to_json().values())
-    assert backend.status(JobRef.from_json(ref.to_json())).status is JobStatus.SUCCEEDED
-
-
-def test_only_living_jobs_are_found(backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path) -> None:
-    def linger(path: str) -> None:
-        Path(path).write_text("running\n")
-        time.sleep(WAIT_S)
-
-    run(backend, make_job(store, lambda: 1))
-    ref = backend.submit(make_job(store, linger, str(tmp_path / "told")))
-    wait_for(tmp_path / "told")
-    assert list(backend.find()) == [ref]
-    backend.cancel(ref)
-    assert list(backend.find()) == []
-
-
 def test_the_function_sees_its_job_and_nothing_of_the_client(
-    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backend: Backend, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("/nowhere/of/the/client")
@@ -333,9 +173,7 @@ def test_the_function_sees_its_job_and_nothing_of_the_client(
     assert "notes.txt" in seen["files"]
 
 
-def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(
-    backend: Backend, store: Path, make_job: MakeJob
-) -> None:
+def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(backend: Backend, store: Path) -> None:
     def look(read: str) -> tuple[str, int, str]:
         text, sealed = Path(read).read_text(), Path("made/sealed")
         sealed.mkdir(parents=True)
@@ -359,28 +197,7 @@ def test_each_job_has_a_private_workspace_of_its_own_that_is_gone_afterwards(
     assert Path("/etc").is_dir()
 
 
-def test_a_secret_is_in_the_functions_environment_and_nowhere_else(
-    backend: Backend, store: Path, make_job: MakeJob, tmp_path: Path
-) -> None:
-    def look(path: str) -> str:
-        arguments = Path("/proc/self/cmdline").read_text()
-        Path(path).write_text("running\n")
-        return f"{os.environ['TOKEN']} {arguments}"
-
-    spec = make_job(store, look, str(tmp_path / "told"), hidden={"TOKEN": "s3cr3t-value"})
-    ref = backend.submit(spec)
-    wait_for(tmp_path / "told")
-    list(backend.events(ref, timeout_s=WAIT_S))
-    value, _, arguments = result_of(spec)["result"].partition(" ")
-    assert value == "s3cr3t-value"
-    assert "s3cr3t" not in arguments
-    Path(spec.result_url.removeprefix("file://")).unlink()
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files
-    assert [path for path in files if b"s3cr3t" in path.read_bytes()] == []
-
-
-def test_a_job_that_takes_too_long_is_ended(backend: Backend, store: Path, make_job: MakeJob) -> None:
+def test_a_job_that_takes_too_long_is_ended(backend: Backend, store: Path) -> None:
     def linger() -> None:
         time.sleep(WAIT_S)
 

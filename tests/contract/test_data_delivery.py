@@ -9,13 +9,13 @@ import attrs
 import pytest
 
 from kinetic.references import DataHandler
+from kinetic.testing.jobs import make_job, result_of
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobStatus
 from kinetic_core.plugin import DriverContext
 from kinetic_core.references.data import Data
 from kinetic_fsspec.file import FileStorage
 from kinetic_local.backend import LocalBackend
-from tests.fakes.hand_made_job import make_job, result_of
-from tests.fakes.recording_log import RecordingLog
 
 
 @attrs.frozen

@@ -11,11 +11,11 @@ import attrs
 import pytest
 
 from kinetic.references import DataHandler
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext, Storage
 from kinetic_core.references.data import Data
 from tests.contract.conftest import Place, Servers, cloudy_place
 from tests.contract.stores import CLOUDY
-from tests.fakes.recording_log import RecordingLog
 from tests.fakes.servers.proxy import Proxy, Rule
 from tests.fakes.servers.stores import CLOUDS
 
@@ -28,7 +28,6 @@ from kinetic.references import DataHandler
 from kinetic_core.plugin import DriverContext
 from kinetic_core.references.data import Data
 from tests.contract.stores import open_store
-from tests.fakes.recording_log import RecordingLog
 tree, url, home, options = sys.argv[1:]
 handler = DataHandler(DriverContext(log=RecordingLog(), environ={}, home=pathlib.Path(home)))
 print(handler.stage(Data(tree), open_store(url, pathlib.Path(home), json.loads(options))))

@@ -10,6 +10,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import ObjectNotFoundError, StorageError
 from kinetic_core.plugin import DriverContext
 from kinetic_fsspec.opening import open_azure, open_gcs, open_s3
@@ -17,7 +18,6 @@ from kinetic_fsspec.remote import WHOLE_BYTES, RemoteStorage
 from kinetic_fsspec.retries import Policy
 from tests.contract.conftest import Place, Servers, cloudy_place
 from tests.contract.stores import CLOUDY
-from tests.fakes.recording_log import RecordingLog
 from tests.fakes.servers.proxy import Proxy, Rule
 from tests.fakes.servers.stores import CLOUDS, SECRET
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from kinetic.submission.preflight import probe
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import PreflightError
 from kinetic_core.plugin import DriverContext
 from kinetic_fsspec.opening import open_azure, open_gcs, open_s3
 from kinetic_fsspec.retries import Policy
 from tests.contract.conftest import Servers, cloudy_place
 from tests.contract.stores import CLOUDY
-from tests.fakes.recording_log import RecordingLog
 from tests.fakes.servers.proxy import Rule
 from tests.fakes.servers.stores import CLOUDS
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobRef, JobSpec, StagedArtifact
 from kinetic_core.model.request import RunOptions
 from kinetic_core.plugin import DriverContext
 from kinetic_local.backend import LocalBackend
-from tests.fakes.recording_log import RecordingLog
 
 WAIT_S = 60
 LINGER = f"import time; open('../../told/'+__import__('os').environ['KINETIC_JOB_ID'], 'w'); time.sleep({WAIT_S})"

@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobRef, JobSpec, JobState
 from kinetic_core.plugin import DriverContext
 from kinetic_gke.backend import GkeBackend
 from kinetic_gke.cluster.sharing import close_clusters
-from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.kube.fixtures import cluster, healed, kubeconfig, room
 from tests.fakes.kube.waiting import Room
-from tests.fakes.recording_log import RecordingLog
 from tests.fakes.servers.stores import CLOUDS, MissingServerError
 
 __all__ = ["cluster", "healed", "kubeconfig", "room"]

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import pytest
 
+from kinetic.testing.jobs import result_of
 from kinetic_core.model.job import JobRef, JobSpec, JobStatus
-from tests.fakes.hand_made_job import result_of
 from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.waiting import Room, until

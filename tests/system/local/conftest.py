@@ -7,11 +7,11 @@ from pathlib import Path
 import attrs
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
 from kinetic_core.plugin import DriverContext
 from kinetic_local.backend import LocalBackend
 from kinetic_local.places import Places
-from tests.fakes.recording_log import RecordingLog
 
 WAIT_S = 90
 

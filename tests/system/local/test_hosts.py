@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobSpec, JobStatus
 from kinetic_local.pod import read_events
-from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.project import Project
 from tests.fakes.scripted_runner import is_running, wait_until
 from tests.system.local.conftest import WAIT_S, Machine, run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
 from kinetic_core.model.job import JobStatus
-from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.scripted_runner import ScriptedPod, wait_for_end
 from tests.system.local.conftest import Machine, run
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
 from kinetic_core.model.job import JobStatus
-from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.interpreters import HERE, OTHERS, interpreter, pyenv_root
 from tests.fakes.project import Project
 from tests.fakes.wheels import write_wheel

@@ -11,10 +11,10 @@ from typing import Final
 import attrs
 import pytest
 
+from kinetic.testing.jobs import make_job
 from kinetic_core.model.job import JobRef, JobSpec, JobStatus
 from kinetic_core.plugin import Backend
 from kinetic_local.pod import read_events
-from tests.fakes.hand_made_job import make_job
 from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_until
 from tests.system.local.conftest import WAIT_S, Machine
 

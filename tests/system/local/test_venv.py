@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.jobs import make_job, result_of
 from kinetic_core.model.job import JobSpec, JobStatus
 from kinetic_local.venvs import kept_venvs, remove_venvs
-from tests.fakes.hand_made_job import make_job, result_of
 from tests.fakes.scripted_runner import is_running, wait_until
 from tests.fakes.wheels import write_sdist, write_wheel
 from tests.system.local.conftest import Machine, run

@@ -9,13 +9,13 @@ import pytest
 
 from kinetic.jobs.ledger import JobRecord
 from kinetic.jobs.results import collect
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import JobFailedError
 from kinetic_core.model.job import JobRef, JobState, JobStatus
 from kinetic_core.packaging.collecting import load_result
 from kinetic_core.plugin import DriverContext
 from kinetic_fsspec.plugin import kinetic_storage_drivers
 from tests.fakes.quiet_backend import QuietBackend
-from tests.fakes.recording_log import RecordingLog
 from tests.system.runner.artifacts import Bench
 
 SUCCEEDED = JobState(status=JobStatus.SUCCEEDED)

@@ -41,7 +41,12 @@ class ForegroundBackend:
         with (folder / "log").open("wb") as log:
             ended = subprocess.run(
                 self._command(spec),
-                env={"PATH": self._path, "HOME": str(self._home), "KINETIC_JOB_ID": spec.job_id},
+                env={
+                    "PATH": self._path,
+                    "HOME": str(self._home),
+                    "KINETIC_JOB_ID": spec.job_id,
+                    "KINETIC_OUTPUT_DIR": spec.output_dir,
+                },
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -58,11 +63,15 @@ class ForegroundBackend:
         return JobState(status=JobStatus.FAILED if code else JobStatus.SUCCEEDED, exit_code=code)
 
     def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
-        yield JobEvent(job_id=ref.job_id, kind="job_ended", at=datetime.now(UTC), status=self.status(ref).status)
+        ended = Path(ref.details["folder"]) / "exit"
+        if ended.exists():
+            at = datetime.fromtimestamp(ended.stat().st_mtime, UTC)
+            yield JobEvent(job_id=ref.job_id, kind="job_ended", at=at, status=self.status(ref).status)
 
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
-        text = (Path(ref.details["folder"]) / "log").read_text(errors="replace")
-        yield "".join(text.splitlines(keepends=True)[-tail if tail else 0 :])
+        log = Path(ref.details["folder"]) / "log"
+        if log.exists():
+            yield "".join(log.read_text(errors="replace").splitlines(keepends=True)[-tail if tail else 0 :])
 
     def cancel(self, ref: JobRef) -> None:
         """Nothing is left to do: the job has ended."""

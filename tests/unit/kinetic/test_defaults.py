@@ -6,11 +6,11 @@ import attrs
 import pytest
 
 from kinetic.host import Host, load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.package import Artifact, Manifest, Package, PackageRoot
 from kinetic_core.plugin import RunOptions, RunRequest, Surroundings
 from kinetic_core.references.data import Data
-from tests.fakes.recording_log import RecordingLog
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import attrs
 import pytest
 
 from kinetic.references import DataHandler
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import PackagingError, StorageError
 from kinetic_core.plugin import DriverContext, Progress, StoredObject
 from kinetic_core.references import hashing
 from kinetic_core.references.data import Data
 from kinetic_fsspec.file import FileStorage
-from tests.fakes.recording_log import RecordingLog
 
 
 @attrs.define

@@ -5,11 +5,11 @@ from typing import Any
 import fsspec.config
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import ConfigError
 from kinetic_core.plugin import DriverContext
 from kinetic_fsspec.failures import Masked
 from kinetic_fsspec.opening import open_any, open_azure, open_gcs, open_s3
-from tests.fakes.recording_log import RecordingLog
 
 ANONYMOUS: dict[str, dict[str, Any]] = {
     "gs": {"token": "anon"},

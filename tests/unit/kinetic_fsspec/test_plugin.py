@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext, StorageDriver
 from kinetic_fsspec.file import FileStorage
 from kinetic_fsspec.plugin import kinetic_storage_drivers
-from tests.fakes.recording_log import RecordingLog
 
 
 def driver(scheme: str) -> StorageDriver:

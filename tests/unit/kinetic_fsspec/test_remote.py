@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import StorageError
 from kinetic_fsspec.bucket import TakenError
 from kinetic_fsspec.failures import Masked
@@ -15,7 +16,6 @@ from kinetic_fsspec.parts import LocalSink
 from kinetic_fsspec.remote import WHOLE_BYTES, RemoteStorage
 from kinetic_fsspec.retries import Policy, Retries
 from kinetic_fsspec.tally import Tally
-from tests.fakes.recording_log import RecordingLog
 
 
 class Scripted(MemoryFileSystem):  # type: ignore[misc]  # fsspec publishes no types

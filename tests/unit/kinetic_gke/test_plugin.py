@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kinetic.host import load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext
 from kinetic_gke import plugin, specs
 from kinetic_gke.accelerators import listing
@@ -12,7 +13,6 @@ from kinetic_gke.backend import GkeBackend
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.patch import patched_job
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 from tests.unit.kinetic_gke.manifests import BUNDLED, job_spec
 
 OTHERS = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,local"}

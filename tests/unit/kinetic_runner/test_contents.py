@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kinetic.references import DataHandler
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext
 from kinetic_core.references.data import Data
 from kinetic_fsspec.file import FileStorage
 from kinetic_runner.resolve import DataPlaces, Resolver
-from tests.fakes.recording_log import RecordingLog
 from tests.unit.kinetic_runner.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("own_process")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext, RunOptions, RunRequest, Surroundings
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kinetic.host import Host, load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import ConfigError, KineticError, PluginError
 from kinetic_core.plugin import Finding, JobEvent, JobRef, JobStatus, RunRequest, Severity
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 
 ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 NO_PACKAGE: Any = None

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from kinetic.host import load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import ConfigError, PluginError
 from kinetic_core.plugin import DriverContext
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 
 ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 

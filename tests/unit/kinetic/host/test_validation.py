@@ -3,9 +3,9 @@
 import pytest
 
 from kinetic.host import load_host
+from kinetic.testing.log import RecordingLog
 from kinetic_core.errors import PluginError
 from tests.fakes.plugin_site import PluginSite
-from tests.fakes.recording_log import RecordingLog
 
 ALONE = {"KINETIC_DISABLE_PLUGINS": "defaults,fsspec,gitignore,gke,local"}
 

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from kinetic.jobs.ledger import JobRecord
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import DriverContext, Storage
 from kinetic_fsspec.plugin import kinetic_storage_drivers
-from tests.fakes.recording_log import RecordingLog
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext, specs
-from tests.fakes.recording_log import RecordingLog
 
 SPECS = [spec for name, spec in vars(specs).items() if name.startswith("kinetic_")]
 

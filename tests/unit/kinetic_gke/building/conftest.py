@@ -7,13 +7,13 @@ from pathlib import Path
 import attrs
 import pytest
 
+from kinetic.testing.log import RecordingLog
 from kinetic_core.model.package import Artifact, Manifest, Package, PackageRoot
 from kinetic_core.model.request import RunOptions
 from kinetic_gke.building.bundler import Bundler
 from kinetic_gke.building.services import Services
 from kinetic_gke.settings import GkeSettings
 from tests.fakes.google.server import Google, running_google
-from tests.fakes.recording_log import RecordingLog
 
 OPTIONS = RunOptions(accelerator="cpu", project="acme", zone="us-central1-a")
 

@@ -1,0 +1,73 @@
+"""Putting small files and a large one into an object store, against a plain HTTP client: target 13."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from benchmarks.records import Measured
+from benchmarks.workshop import Workshop
+from tests.fakes.servers.stores import CLOUDS, Cloud
+
+PLAIN: Final = "plain HTTP client"
+_SCHEMES: Final = ("gs", "s3")
+_BUCKET: Final = "kinetic-benchmark"
+_FILES: Final = 1_000
+_SMALL_BYTES: Final = 4_096
+_AT_ONCE: Final = 8
+"""What the client's staging does side by side."""
+
+
+def measure(shop: Workshop) -> Iterator[Measured]:
+    """Yield two tables a store."""
+    small, large = _small(shop.room("staging", "small")), _large(shop.room("staging", "large"), shop.object_bytes)
+    for scheme in _SCHEMES:
+        cloud = CLOUDS[scheme]
+        with cloud.server(shop.room("staging", f"server-{scheme}")) as address:
+            cloud.make_bucket(address, _BUCKET)
+            yield _measured(shop, cloud, address, small, f"{_FILES:,} files of {_SMALL_BYTES // 1024} KiB")
+        # A server keeps what it ever got in memory: the next one begins with none.
+        with cloud.server(shop.room("staging", f"server-{scheme}")) as address:
+            cloud.make_bucket(address, _BUCKET)
+            yield _measured(shop, cloud, address, large, f"one file of {shop.object_bytes >> 20:,} MiB")
+
+
+def _measured(shop: Workshop, cloud: Cloud, address: str, data: Path, what: str) -> Measured:
+    own = shop.ours(
+        *("own_stores", "stage"),
+        data=data,
+        url=f"{cloud.scheme}://{_BUCKET}/ours",
+        options=json.dumps({cloud.scheme: cloud.options(address)}),
+    )
+    plain = shop.ours(
+        *("plain_http", "put"),
+        name=PLAIN,
+        data=data,
+        scheme=cloud.scheme,
+        address=address,
+        bucket=_BUCKET,
+        at_once=_AT_ONCE,
+    )
+    # The server works for both, and is nobody's child.
+    contestants = [attrs.evolve(one, detached=True) for one in (own, plain)]
+    return shop.measure(f"staging:{cloud.scheme}-{data.name}", f"stage {what} at {cloud.scheme}://", contestants)
+
+
+def _small(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    for number in range(_FILES):
+        path = folder / f"{number:04}"
+        if not path.is_file():
+            path.write_bytes(os.urandom(_SMALL_BYTES))
+    return folder
+
+
+def _large(path: Path, size_bytes: int) -> Path:
+    if not path.is_file() or path.stat().st_size != size_bytes:
+        with path.open("wb") as stream:
+            for _ in range(size_bytes >> 20):
+                stream.write(os.urandom(1 << 20))
+    return path
