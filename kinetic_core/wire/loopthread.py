@@ -8,10 +8,14 @@ inherited, without a word to anybody, and begins anew.
 
 import os
 import threading
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import asyncio
+
+_MOST_LOOKS: Final = 200
+_LOOK_S: Final = 0.0005
 
 
 class LoopThread:
@@ -59,6 +63,7 @@ class LoopThread:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        _wait_for_the_end(self._thread)
         self._thread = None
 
     def _go_on(self) -> None:
@@ -72,3 +77,14 @@ class LoopThread:
         if abandoned is not None and self._thread is None:
             abandoned.close()
         self._thread = None
+
+
+def _wait_for_the_end(thread: threading.Thread) -> None:
+    """Wait until the kernel, too, has done with a thread that was joined: Python 3.12 counts those that it knows.
+
+    Where there is no `/proc`, nobody counts so.
+    """
+    for _ in range(_MOST_LOOKS):
+        if not os.path.exists(f"/proc/self/task/{thread.native_id}"):  # noqa: PTH110 - pathlib need not be loaded
+            return
+        time.sleep(_LOOK_S)

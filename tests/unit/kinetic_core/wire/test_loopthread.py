@@ -5,12 +5,13 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kinetic_core.wire.forkableloop import ForkableLoop
-from kinetic_core.wire.loopthread import LoopThread
+from kinetic_core.wire.loopthread import LoopThread, _wait_for_the_end
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -169,3 +170,18 @@ def test_another_process_closes_a_loop_that_watches_nothing() -> None:
     assert loop.is_closed()
     ours.close()
     theirs.close()
+
+
+def test_the_kernel_has_done_with_the_thread_when_the_process_forks() -> None:
+    thread = LoopThread("counted")
+    for _ in range(20):
+        (its,) = (one for one in (thread.loop, *threading.enumerate()) if getattr(one, "name", "") == "counted")
+        assert isinstance(its, threading.Thread)
+        thread._pause()
+        assert not Path(f"/proc/self/task/{its.native_id}").exists()
+        thread._go_on()
+
+
+def test_a_thread_that_does_not_end_is_waited_for_no_longer_than_a_moment() -> None:
+    _wait_for_the_end(threading.current_thread())
+    assert Path(f"/proc/self/task/{threading.get_native_id()}").exists() == Path("/proc").is_dir()
