@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
-from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
+from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
 from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
@@ -132,7 +132,7 @@ class JobHandle(Generic[R_co]):
             self._stream.stop()
         storage = self._connection.storage(self._record.storage)
         value: R_co = collect(self._record, state, storage, self._backend, self._reader())
-        if cleanup:
+        if cleanup and claim_burial(storage, self._record):
             self._backend.cleanup(self._record.ref)
             bury_job(storage, self._record)
         return value

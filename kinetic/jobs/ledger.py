@@ -10,7 +10,7 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import attrs
@@ -21,6 +21,9 @@ from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
 
 FORMAT: Final = 1
+CLAIM_FILE: Final = "collected"
+"""In a job's folder: who put it there cleans up."""
+_CLAIM_LASTS: Final = timedelta(hours=1)
 _JOB_ID: Final = re.compile(r"job-[0-9a-f]{8}")
 _FIELDS: Final = frozenset(
     ("format", "job_id", "backend", "func_name", "accelerator", "created_at", "storage", "folder", "result", "ref")
@@ -148,6 +151,35 @@ def is_collected(storage: Storage, job_id: str) -> str | None:
     except (ObjectNotFoundError, ValueError):
         return None
     return pointer.get("collected_at") if isinstance(pointer, dict) else None
+
+
+def claim_burial(storage: Storage, record: JobRecord) -> bool:
+    """Tell whether it is for this process to clean up after a job: of all that collect it at once, one is told so.
+
+    A claim whose holder has not cleaned up within an hour is taken over.
+
+    Raises:
+        StorageError: The store failed.
+    """
+    claim = f"{record.folder}/{CLAIM_FILE}"
+    if not storage.put_if_absent(_bytes({"format": FORMAT, "claimed_at": now()}), claim):
+        return _is_abandoned(storage, claim)
+    if is_collected(storage, record.job_id) is None:
+        return True
+    # Another has cleaned up already: this claim is all that lies there again.
+    storage.delete_prefix(record.folder)
+    return False
+
+
+def _is_abandoned(storage: Storage, claim: str) -> bool:
+    try:
+        claimed_at = datetime.fromisoformat(json.loads(storage.get_bytes(claim))["claimed_at"])
+        return datetime.now(UTC) - claimed_at > _CLAIM_LASTS
+    except ObjectNotFoundError:
+        return False
+    except (ValueError, KeyError, TypeError):
+        # Damaged: nobody relies on it.
+        return True
 
 
 def bury_job(storage: Storage, record: JobRecord) -> None:

@@ -1,11 +1,22 @@
 """The record of a job, from which any process opens it."""
 
 import json
+from typing import cast
 
 import attrs
 import pytest
 
-from kinetic.jobs.ledger import JobRecord, bury_job, forget_job, is_collected, pointer_key, read_job, record_job
+from kinetic.jobs.ledger import (
+    CLAIM_FILE,
+    JobRecord,
+    bury_job,
+    claim_burial,
+    forget_job,
+    is_collected,
+    pointer_key,
+    read_job,
+    record_job,
+)
 from kinetic_core.errors import JobNotFoundError, ResultUnavailableError
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
@@ -84,3 +95,41 @@ def test_what_is_no_job_id_is_no_job_of_that_store(store: Storage, job_id: str) 
 def test_what_is_no_dict_is_no_handle() -> None:
     with pytest.raises(TypeError, match="a job handle is a dict, got 3"):
         JobRecord.from_json(3)  # type: ignore[arg-type]  # the wrong type is the test
+
+
+def test_of_all_that_collect_a_job_one_cleans_up(record: JobRecord, store: Storage) -> None:
+    record_job(store, record)
+    assert [claim_burial(store, record) for _ in range(3)] == [True, False, False]
+    bury_job(store, record)
+    assert not claim_burial(store, record)
+    assert keys(store) == ["jobs/job-0a1b2c3d"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_free"),
+    [
+        (b'{"claimed_at": "2020-01-01T00:00:00+00:00"}', True),
+        (b'{"claimed_at": "2920-01-01T00:00:00+00:00"}', False),
+        (b"damaged", True),
+        (b"[]", True),
+    ],
+)
+def test_a_claim_that_was_abandoned_or_damaged_is_taken_over(
+    record: JobRecord, store: Storage, claim: bytes, is_free: bool
+) -> None:
+    record_job(store, record)
+    store.put_bytes(claim, f"{record.folder}/{CLAIM_FILE}")
+    assert claim_burial(store, record) is is_free
+
+
+def test_a_claim_that_vanishes_was_that_of_who_has_cleaned_up(record: JobRecord, store: Storage) -> None:
+    class Vanishing:
+        """The claim goes between the two looks at it."""
+
+        def put_if_absent(self, data: bytes, key: str) -> bool:
+            return False
+
+        def get_bytes(self, key: str) -> bytes:
+            return store.get_bytes(key)
+
+    assert not claim_burial(cast("Storage", Vanishing()), record)
