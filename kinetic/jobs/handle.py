@@ -13,7 +13,6 @@ from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
 from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
-from kinetic_core.plugin import Capability
 from kinetic_core.wire.result import Result
 
 R_co = TypeVar("R_co", covariant=True)
@@ -169,7 +168,7 @@ class JobHandle(Generic[R_co]):
             host: Of a job with several: a number from 0 on, or `"all"` for the lines of each behind `[host N]`.
 
         Raises:
-            ConfigError: The job has no such host, or its backend runs jobs on one host only.
+            ConfigError: The job has no such host, or its backend shows host 0's only.
         """
         if not follow:
             return "".join(self._logs(host))
@@ -216,10 +215,10 @@ class JobHandle(Generic[R_co]):
         backend, ref = self._backend, self._record.ref
         if host == 0:
             pieces: Iterator[str] = backend.logs(ref, **how)
-        elif Capability.MULTI_HOST in self._connection.host.backend_driver(self.backend).capabilities:
+        elif hasattr(backend, "host_logs"):
             pieces = backend.host_logs(ref, host=None if host == "all" else host, **how)
         else:
-            raise ConfigError(f"{self.job_id} has one host, 0: the backend {self.backend!r} runs no job on several")
+            raise ConfigError(f"the backend {self.backend!r} shows the log of host 0 only; leave out host={host!r}")
         return pieces
 
     def _state(self) -> JobState:

@@ -221,8 +221,10 @@ def _unsupported(driver: BackendDriver, options: RunOptions) -> list[Finding]:
         for capability, option, used in wanted
         if used and capability not in driver.capabilities
     ]
-    ignored = [name for name in _OF_THIS_MACHINE if getattr(options, name)] if driver.remote else []
-    if ignored:
+    ignored = [name for name in _OF_THIS_MACHINE if getattr(options, name)]
+    if (options.hosts or 1) > 1 and Capability.MULTI_HOST in driver.capabilities:
+        ignored.append("hosts")  # elsewhere the accelerator says how many
+    if ignored and driver.remote:
         message = f"{', '.join(f'{name}=' for name in ignored)} says how jobs run on this machine"
         unsupported.append(
             Finding(

@@ -41,7 +41,7 @@ class JobState:
     """Why, in a few words for a person: `killed by SIGKILL, possibly out of memory`."""
     exit_code: int | None = None
     failed_host: int | None = None
-    """The lowest host that failed by itself, of a job with several; its log tells more."""
+    """The lowest host that failed by itself, of several; only a backend that shows each host's log says it."""
 
 
 @attrs.frozen(kw_only=True)

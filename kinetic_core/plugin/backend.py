@@ -20,7 +20,7 @@ class Capability(StrEnum):
     """It is an `ArrayBackend`."""
     MOUNT = "mount"
     MULTI_HOST = "multi_host"
-    """It is a `MultiHostBackend`."""
+    """A job may have several hosts; a `MultiHostBackend` shows the log of each."""
     DEBUG = "debug"
     FOLLOW_LOGS = "follow_logs"
     SECRETS = "secrets"
@@ -82,7 +82,7 @@ class ArrayBackend(Backend, Protocol):
 
 
 class MultiHostBackend(Backend, Protocol):
-    """A backend with the capability `multi_host`: a job may have several hosts, and `logs` is host 0's."""
+    """A backend with the capability `multi_host` that keeps a log of each host; `logs` is host 0's."""
 
     def host_logs(
         self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None

@@ -29,7 +29,7 @@ def told(options: dict[str, Any], *capabilities: Capability, remote: bool = True
 )
 def test_what_needs_a_capability_is_an_error_without_it(options: dict[str, Any], capability: Capability) -> None:
     assert told(options) == {f"{next(iter(options))}_unsupported": Severity.ERROR}
-    assert told(options, capability) == {}
+    assert told(options, capability, remote=False) == {}
 
 
 def test_one_host_is_what_every_backend_has() -> None:
@@ -40,3 +40,5 @@ def test_how_jobs_run_on_this_machine_is_ignored_elsewhere_and_told() -> None:
     options = {"python": "3.12", "memory_limit": "2Gi", "isolation": "venv"}
     assert told(options) == {"option_ignored": Severity.WARNING}
     assert told(options, remote=False) == {}
+    # A slice has as many hosts as it has.
+    assert told({"hosts": 2}, Capability.MULTI_HOST) == {"option_ignored": Severity.WARNING}
