@@ -11,7 +11,7 @@ from kinetic.jobs.driver import CANCELLED, Driver
 from kinetic.jobs.driving import Driving
 from kinetic.jobs.gathering import gather
 from kinetic.jobs.handle import JobHandle
-from kinetic.jobs.ledger import pointer_key
+from kinetic.jobs.ledger import left_where_it_fails, pointer_key
 from kinetic.jobs.lifecycle import InputState
 from kinetic.transfers import transfer
 from kinetic_core.errors import SubmissionError
@@ -146,7 +146,8 @@ class BatchHandle(Generic[R_co]):
         Args:
             timeout: Seconds; `None` waits for ever.
             ordered: In the order of the inputs; else in the order of completion.
-            cleanup: Remove the whole batch once every value is here; where one is missing, all is kept.
+            cleanup: Remove the whole batch once every value is here; where one is missing, all is kept. What cannot be
+                removed is warned of.
             return_exceptions: Put the exception in the place of a value that is missing, rather than raise.
 
         Raises:
@@ -171,8 +172,9 @@ class BatchHandle(Generic[R_co]):
         if gathered.has_failed and not return_exceptions:
             raise gathered.error(ordered=ordered)
         if not gathered.has_failed and cleanup:
-            self._remove_jobs()
-            driver.manifest.bury()
+            with left_where_it_fails(self.group_id):
+                self._remove_jobs()
+                driver.manifest.bury()
         return gathered.listed(ordered=ordered)
 
     def as_completed(self, poll_interval: float = 5.0, timeout: float | None = None) -> Iterator[JobHandle[R_co]]:

@@ -112,7 +112,8 @@ class JobHandle(Generic[R_co]):
         Args:
             timeout: Seconds to wait; `None` waits for ever.
             stream_logs: Copy the job's log to stdout while waiting.
-            cleanup: On success, remove the backend's resource and the artifacts; a failure keeps them.
+            cleanup: On success, remove the backend's resource and the artifacts; a failure keeps them. What cannot be
+                removed is warned of, and the value comes home all the same.
             on_status_change: Called with each new status.
 
         Raises:
@@ -133,8 +134,9 @@ class JobHandle(Generic[R_co]):
         storage = self._connection.storage(self._record.storage)
         value: R_co = collect(self._record, state, storage, self._backend, self._reader())
         if cleanup:
-            self._backend.cleanup(self._record.ref)
-            bury_job(storage, self._record)
+            with left_where_it_fails(self.job_id):
+                self._backend.cleanup(self._record.ref)
+                bury_job(storage, self._record)
         return value
 
     def follow(self) -> R_co:

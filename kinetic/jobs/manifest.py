@@ -21,7 +21,7 @@ from kinetic.jobs.batchrecord import BatchRecord
 from kinetic.jobs.ids import is_group_id
 from kinetic.jobs.ledger import now
 from kinetic.jobs.lifecycle import InputState
-from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
+from kinetic_core.errors import ConfigError, JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
 from kinetic_core.plugin import Storage
 
 FORMAT: Final = 1
@@ -78,12 +78,23 @@ class Manifest:
         return None if raw is None else str(raw.get("reason", ""))
 
     def read_inputs(self) -> tuple[list[InputState], int | None]:
-        """Return how far each input is, and how many there are where that is known."""
+        """Return how far each input is, and how many there are where that is known.
+
+        Raises:
+            ResultUnavailableError: A page is damaged or gone: which inputs there are is not known.
+        """
         end = self._get("inputs/end.json")
-        taken = sorted(self._rows("inputs"), key=lambda row: row["index"])
-        noted = {row["index"]: row for row in self._rows("attempts")}
-        states = [InputState.from_json(row, noted.get(row["index"])) for row in taken]
-        return states, None if end is None else end["count"]
+        try:
+            count = None if end is None else int(end["count"])
+            taken = sorted(self._rows("inputs"), key=lambda row: row["index"])
+            noted = {row["index"]: row for row in self._rows("attempts")}
+            states = [InputState.from_json(row, noted.get(row["index"])) for row in taken]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _damaged(self.record.group_id, self.storage, error) from error
+        if [state.index for state in states] != list(range(len(states) if count is None else count)):
+            read_batch(self.storage, self.record.group_id)  # who collected it meanwhile is to be named instead
+            raise _damaged(self.record.group_id, self.storage, LookupError("a page of its inputs is gone"))
+        return states, count
 
     def bury(self) -> None:
         """Remove the batch, and leave a tombstone that says that its results were collected."""
@@ -107,7 +118,9 @@ class Manifest:
             return None
         except ValueError as error:
             raise _damaged(self.record.group_id, self.storage, error) from error
-        return raw if isinstance(raw, dict) else {}
+        if not isinstance(raw, dict):
+            raise _damaged(self.record.group_id, self.storage, TypeError(f"{name} holds no object"))
+        return raw
 
     def _rows(self, kind: str) -> Iterator[dict[str, Any]]:
         for stored in self.storage.list(f"{self.folder}/{kind}"):
@@ -144,7 +157,7 @@ def read_batch(storage: Storage, group_id: str) -> Manifest:
             f"no batch {group_id!r} in {storage.url}; {hint} it was submitted to another store, set KINETIC_STORAGE to"
             " that one (`kinetic batches list` shows those of a store)"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ConfigError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(group_id, storage, error) from error
 
 

@@ -153,7 +153,7 @@ class Search:
             its = [job for job in jobs if folder and job.folder.startswith(f"{folder}/")]
             finished = [self._is_finished(job, inventory) for job in its]
             # Of a batch that cannot be read it is not known whether a job is about to start.
-            with suppress(KineticError, ValueError, KeyError, TypeError):
+            with suppress(KineticError):
                 if all(finished) and self._is_own(folder) and not (folder and self._waits(group_id)):
                     keys = (batch_key(group_id), *(job.pointer for job in its), *((folder,) if folder else ()))
                     yield from self._old("batch", group_id, keys, inventory, None)
