@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
-from kinetic.jobs.ledger import JobRecord, bury_job, forget_job
+from kinetic.jobs.ledger import JobRecord, bury_job, forget_job, left_where_it_fails
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
 from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
