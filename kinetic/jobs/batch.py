@@ -152,6 +152,7 @@ class BatchHandle(Generic[R_co]):
 
         Raises:
             ResultTimeoutError: It has not ended in time; it goes on and this handle stays valid.
+            ResultUnavailableError: Another process collected the batch.
             BatchError: Some inputs have no value. With fail-fast, as soon as one has failed for good.
             KineticError: The batch cannot be driven on from here: the store or a setting is at fault.
         """
@@ -169,12 +170,15 @@ class BatchHandle(Generic[R_co]):
                 every_error=return_exceptions,
                 adopt_thread=moving.adopt_thread,
             )
+        if gathered.has_failed:
+            driver.manifest.check_not_collected()
         if gathered.has_failed and not return_exceptions:
             raise gathered.error(ordered=ordered)
         if not gathered.has_failed and cleanup:
             with left_where_it_fails(self.group_id):
+                driver.manifest.mark_collected()  # first: who collects too is not to think that the jobs were lost
                 self._remove_jobs()
-                driver.manifest.bury()
+                driver.manifest.remove()
         return gathered.listed(ordered=ordered)
 
     def as_completed(self, poll_interval: float = 5.0, timeout: float | None = None) -> Iterator[JobHandle[R_co]]:

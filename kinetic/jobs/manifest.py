@@ -13,6 +13,7 @@
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -92,20 +93,36 @@ class Manifest:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _damaged(self.record.group_id, self.storage, error) from error
         if [state.index for state in states] != list(range(len(states) if count is None else count)):
-            read_batch(self.storage, self.record.group_id)  # who collected it meanwhile is to be named instead
+            self.check_not_collected()
             raise _damaged(self.record.group_id, self.storage, LookupError("a page of its inputs is gone"))
         return states, count
 
-    def bury(self) -> None:
-        """Remove the batch, and leave a tombstone that says that its results were collected."""
+    def mark_collected(self) -> None:
+        """Leave a tombstone in the place of the pointer: whoever asks from now on is told that somebody has it all."""
         tombstone = {"format": FORMAT, "collected_at": now()}
-        self.storage.put_bytes(_bytes(tombstone), pointer_key(self.record.group_id))
+        self.storage.put_bytes(_bytes(tombstone), self._pointer)
+
+    def check_not_collected(self) -> None:
+        """Find out whether another process has collected the batch.
+
+        Raises:
+            ResultUnavailableError: It has; the message says when.
+        """
+        with suppress(ObjectNotFoundError, ValueError):
+            _raise_if_collected(self.record.group_id, json.loads(self.storage.get_bytes(self._pointer)))
+
+    def remove(self) -> None:
+        """Remove the batch's folder."""
         self.storage.delete_prefix(self.folder)
 
     def forget(self) -> None:
         """Remove every trace of the batch from the store."""
-        self.storage.delete_prefix(pointer_key(self.record.group_id))
-        self.storage.delete_prefix(self.folder)
+        self.storage.delete_prefix(self._pointer)
+        self.remove()
+
+    @property
+    def _pointer(self) -> str:
+        return pointer_key(self.record.group_id)
 
     def _put(self, name: str, key: str, rows: Sequence[Any]) -> None:
         data = json.dumps({"format": FORMAT, key: rows}, separators=(",", ":")).encode()
@@ -142,11 +159,7 @@ def read_batch(storage: Storage, group_id: str) -> Manifest:
         )
     try:
         pointer = json.loads(storage.get_bytes(pointer_key(group_id)))
-        if "collected_at" in pointer:
-            raise ResultUnavailableError(
-                f"the results of {group_id} were collected at {pointer['collected_at']} and cleaned up then;"
-                " collect with results(cleanup=False) to keep them for others"
-            )
+        _raise_if_collected(group_id, pointer)
         raw = json.loads(storage.get_bytes(f"{pointer['folder']}/batch.json"))
         return Manifest(storage=storage, record=BatchRecord.from_json(raw))
     except ObjectNotFoundError as error:
@@ -177,6 +190,14 @@ def pointer_key(group_id: str) -> str:
     'batches/batch-0a1b2c3d'
     """
     return f"{POINTERS}/{group_id}"
+
+
+def _raise_if_collected(group_id: str, pointer: Any) -> None:
+    if "collected_at" in pointer:
+        raise ResultUnavailableError(
+            f"the results of {group_id} were collected at {pointer['collected_at']} and cleaned up then;"
+            " collect with results(cleanup=False) to keep them for others"
+        )
 
 
 def _damaged(group_id: str, storage: Storage, error: Exception) -> ResultUnavailableError:

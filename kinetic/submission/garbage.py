@@ -7,7 +7,7 @@ they live. Whatever is uncertain stays.
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
@@ -91,7 +91,10 @@ class Search:
         """
         inventory = Inventory.of(self.storage)
         jobs, batches = self._jobs(inventory), self._batches(inventory)
-        found = [*self._finished_batches(inventory, jobs, batches), *self._finished_jobs(inventory, jobs)]
+        found = [
+            *self._finished_batches(inventory, jobs, batches),
+            *self._finished_jobs(inventory, jobs, batches.values()),
+        ]
         found += self._orphans(inventory, {_folder_named(job.folder) for job in jobs} | set(batches.values()))
         # Jobs first: which live decides about the rest.
         return [*found, *self._stale_data(inventory), *self._stale_contexts(inventory), *self._probes(inventory)]
@@ -140,9 +143,9 @@ class Search:
             return JobRecord.from_json(json.loads(self.storage.get_bytes(f"{folder}/handle.json")))
         return None
 
-    def _finished_jobs(self, inventory: Inventory, jobs: list[Job]) -> Iterator[Garbage]:
+    def _finished_jobs(self, inventory: Inventory, jobs: list[Job], batches: Collection[str]) -> Iterator[Garbage]:
         for job in jobs:
-            if _BATCH_JOB.fullmatch(job.folder):
+            if _folder_named(job.folder) in batches:
                 continue
             keys = (job.pointer, job.folder) if job.folder else (job.pointer,)
             if self._is_finished(job, inventory) and self._is_own(job.folder):

@@ -256,7 +256,8 @@ def test_a_batch_is_found_by_its_id_and_a_near_one_is_suggested(store: Storage) 
 
 def test_a_buried_batch_leaves_a_tombstone_and_a_forgotten_one_nothing(store: Storage) -> None:
     manifest = manifest_in(store)
-    manifest.bury()
+    manifest.mark_collected()
+    manifest.remove()
     assert [stored.key for stored in store.list()] == ["batches/batch-0000000a"]
     with pytest.raises(ResultUnavailableError, match="were collected at"):
         read_batch(store, "batch-0000000a")
@@ -314,7 +315,18 @@ def test_a_page_of_inputs_that_is_gone_is_no_batch_with_fewer_inputs(store: Stor
     store.delete_prefix(f"{manifest.folder}/inputs/{page:05}.json")
     with pytest.raises(ResultUnavailableError, match="a page of its inputs is gone"):
         driver_of(manifest, ArrayOfQuiet())
-    manifest.bury()
+    manifest.mark_collected()
     store.put_bytes(b'{"format": 1, "count": 1}', f"{manifest.folder}/inputs/end.json")
     with pytest.raises(ResultUnavailableError, match="were collected at"):
         manifest.read_inputs()
+
+
+def test_a_batch_that_another_process_collects_is_not_tried_again(store: Storage) -> None:
+    driver, backend = begun(store, 2, retries=3)
+    driver.step()
+    driver.manifest.mark_collected()
+    driver.manifest.remove()
+    backend.answer = lambda _: JobState(status=JobStatus.NOT_FOUND)
+    with pytest.raises(ResultUnavailableError, match="were collected at"):
+        driver.step()
+    assert len(backend.submitted) == 2

@@ -44,7 +44,7 @@ def test_a_key_that_holds_no_text_is_named(record: JobRecord, store: Storage, na
 
 @pytest.mark.parametrize("ref", [None, 5, {}, [], {"backend": "quiet"}, {"backend": 1, "job_id": "job-0a1b2c3d"}])
 def test_a_reference_that_is_none_is_named(record: JobRecord, ref: object) -> None:
-    with pytest.raises(ResultUnavailableError, match="holds no text as ref."):
+    with pytest.raises(ResultUnavailableError, match="holds no text as ref"):
         JobRecord.from_json(record.to_json() | {"ref": ref})
 
 
