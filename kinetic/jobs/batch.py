@@ -152,7 +152,7 @@ class BatchHandle(Generic[R_co]):
 
         Raises:
             ResultTimeoutError: It has not ended in time; it goes on and this handle stays valid.
-            ResultUnavailableError: Another process collected the batch.
+            ResultUnavailableError: The batch was collected by another process, or cleaned up.
             BatchError: Some inputs have no value. With fail-fast, as soon as one has failed for good.
             KineticError: The batch cannot be driven on from here: the store or a setting is at fault.
         """
@@ -171,7 +171,7 @@ class BatchHandle(Generic[R_co]):
                 adopt_thread=moving.adopt_thread,
             )
         if gathered.has_failed:
-            driver.manifest.check_not_collected()
+            driver.manifest.check_there()
         if gathered.has_failed and not return_exceptions:
             raise gathered.error(ordered=ordered)
         if not gathered.has_failed and cleanup:

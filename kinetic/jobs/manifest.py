@@ -13,7 +13,6 @@
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -93,7 +92,7 @@ class Manifest:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _damaged(self.record.group_id, self.storage, error) from error
         if [state.index for state in states] != list(range(len(states) if count is None else count)):
-            self.check_not_collected()
+            self.check_there()
             raise _damaged(self.record.group_id, self.storage, LookupError("a page of its inputs is gone"))
         return states, count
 
@@ -102,14 +101,19 @@ class Manifest:
         tombstone = {"format": FORMAT, "collected_at": now()}
         self.storage.put_bytes(_bytes(tombstone), self._pointer)
 
-    def check_not_collected(self) -> None:
-        """Find out whether another process has collected the batch.
+    def check_there(self) -> None:
+        """Find out whether another process has collected or removed the batch.
 
         Raises:
-            ResultUnavailableError: It has; the message says when.
+            ResultUnavailableError: It has; the message says so.
         """
-        with suppress(ObjectNotFoundError, ValueError):
-            _raise_if_collected(self.record.group_id, json.loads(self.storage.get_bytes(self._pointer)))
+        group_id = self.record.group_id
+        try:
+            _raise_if_collected(group_id, json.loads(self.storage.get_bytes(self._pointer)))
+        except ObjectNotFoundError as error:
+            raise ResultUnavailableError(f"{group_id} was cleaned up: nothing of it is left") from error
+        except (ValueError, TypeError) as error:
+            raise _damaged(group_id, self.storage, error) from error
 
     def remove(self) -> None:
         """Remove the batch's folder."""

@@ -381,3 +381,17 @@ def test_what_a_collector_finds_half_removed_is_said_to_be_collected(noted: Note
             print(json.dumps(str(error)))
     """)
     assert "were collected at 2026-11-30" in ended.said
+
+
+def test_a_batch_that_was_cleaned_up_says_so(noted: Noted) -> None:
+    ended = noted.project.run("""
+        import json, kinetic, train
+        batch = train.double.run_async_map([1, 2])
+        batch.wait()
+        batch.cleanup()
+        try:
+            batch.results()
+        except kinetic.ResultUnavailableError as error:
+            print(json.dumps(str(error)))
+    """)
+    assert "was cleaned up: nothing of it is left" in ended.said

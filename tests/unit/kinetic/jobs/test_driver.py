@@ -321,12 +321,17 @@ def test_a_page_of_inputs_that_is_gone_is_no_batch_with_fewer_inputs(store: Stor
         manifest.read_inputs()
 
 
-def test_a_batch_that_another_process_collects_is_not_tried_again(store: Storage) -> None:
+@pytest.mark.parametrize("how", ["collected", "cleaned up"])
+def test_a_batch_that_another_process_takes_away_is_not_tried_again(store: Storage, how: str) -> None:
     driver, backend = begun(store, 2, retries=3)
     driver.step()
-    driver.manifest.mark_collected()
-    driver.manifest.remove()
+    if how == "collected":
+        driver.manifest.mark_collected()
+        driver.manifest.remove()
+    else:
+        driver.manifest.forget()
     backend.answer = lambda _: JobState(status=JobStatus.NOT_FOUND)
-    with pytest.raises(ResultUnavailableError, match="were collected at"):
+    with pytest.raises(ResultUnavailableError, match=how):
         driver.step()
     assert len(backend.submitted) == 2
+    assert driver.errors == {}
