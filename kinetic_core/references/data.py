@@ -66,7 +66,7 @@ class Data:
             raise ConfigError(f"Data needs a path, got {path!r}")
         if not _can_be_named(raw):
             raise ConfigError(f"Data({raw!r}): nothing can be called so")
-        if raw.endswith("://"):
+        if raw.endswith("://") and raw != _HUGGING_FACE:
             raise ConfigError(f"Data({raw!r}) names nothing: write what lies there, such as {raw}bucket/images/")
         self._fuse = bool(fuse)
         self._hf_trust_remote_code = bool(hf_trust_remote_code)
