@@ -44,7 +44,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _hosts(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or int(text) < 1:
         raise ConfigError(f"{ENV_HOSTS} must be a whole number of 1 or more, got {text!r}")
     return int(text)
 

@@ -28,7 +28,8 @@ def check(store: Place = None, *, as_json: AsJson = False) -> None:
     connection = connect(surroundings)
     url = store if store is not None and "://" in store else store_url(connection, surroundings)
     if store is not None and store != url and url.partition("://")[0] != store:
-        raise UsageError(f"the store that jobs use is {url}; to check another one, name it: kinetic check {store}://…")
+        other = "URL" if ":" in store or "/" in store else f"{store}://…"
+        raise UsageError(f"the store that jobs use is {url}; to check another one, name it: kinetic check {other}")
     started, steps = time.perf_counter(), dict[str, float]()
 
     def passed(step: str) -> None:

@@ -106,7 +106,9 @@ class Host:
         """
         scheme = _scheme_of(url)
         offer = self.catalog.storage(scheme)
-        return _opened(f"storage {scheme}://", offer, lambda: offer.item.open(url, self._context(context)))
+        # In small letters: drivers, and what they open on a pod, look for their scheme as it is written.
+        plain = scheme + url[len(scheme) :]
+        return _opened(f"storage {scheme}://", offer, lambda: offer.item.open(plain, self._context(context)))
 
     def reference_types(self) -> tuple[ReferenceType, ...]:
         """Return the types that travel as references; one that two plugins claim cannot be opened."""

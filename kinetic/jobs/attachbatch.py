@@ -1,6 +1,7 @@
 """Finding batches again, from any process."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kinetic import settings
@@ -12,7 +13,7 @@ from kinetic.jobs.driving import Driving
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.lifecycle import InputState
 from kinetic.jobs.manifest import Manifest, find_batches, read_batch
-from kinetic_core.errors import ConfigError
+from kinetic_core.errors import ConfigError, JobNotFoundError, PluginError, ResultUnavailableError
 from kinetic_core.model.request import Surroundings
 from kinetic_core.plugin import Capability
 
@@ -55,7 +56,11 @@ def list_batches(*, storage: str | None = None) -> list[BatchHandle[Any]]:
     surroundings = settings.surroundings()
     connection = connect(surroundings)
     found = find_batches(connection.storage(storage or store_url(connection, surroundings)))
-    handles = [_attached(manifest, connection, surroundings) for manifest in found]
+    handles = []
+    for manifest in found:
+        # As of a damaged record: who asks for the batch by its id is told what is wrong with it.
+        with suppress(ResultUnavailableError, PluginError, JobNotFoundError):
+            handles.append(_attached(manifest, connection, surroundings))
     return sorted(handles, key=lambda handle: (handle.created_at, handle.group_id))
 
 

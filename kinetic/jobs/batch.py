@@ -11,7 +11,7 @@ from kinetic.jobs.driver import CANCELLED, Driver
 from kinetic.jobs.driving import Driving
 from kinetic.jobs.gathering import gather
 from kinetic.jobs.handle import JobHandle
-from kinetic.jobs.ledger import pointer_key
+from kinetic.jobs.ledger import left_where_it_fails, pointer_key
 from kinetic.jobs.lifecycle import InputState
 from kinetic.transfers import transfer
 from kinetic_core.errors import SubmissionError
@@ -146,11 +146,13 @@ class BatchHandle(Generic[R_co]):
         Args:
             timeout: Seconds; `None` waits for ever.
             ordered: In the order of the inputs; else in the order of completion.
-            cleanup: Remove the whole batch once every value is here; where one is missing, all is kept.
+            cleanup: Remove the whole batch once every value is here; where one is missing, all is kept. What cannot be
+                removed is warned of.
             return_exceptions: Put the exception in the place of a value that is missing, rather than raise.
 
         Raises:
             ResultTimeoutError: It has not ended in time; it goes on and this handle stays valid.
+            ResultUnavailableError: The batch was collected by another process, or cleaned up.
             BatchError: Some inputs have no value. With fail-fast, as soon as one has failed for good.
             KineticError: The batch cannot be driven on from here: the store or a setting is at fault.
         """
@@ -168,11 +170,15 @@ class BatchHandle(Generic[R_co]):
                 every_error=return_exceptions,
                 adopt_thread=moving.adopt_thread,
             )
+        if gathered.has_failed:
+            driver.manifest.check_there()
         if gathered.has_failed and not return_exceptions:
             raise gathered.error(ordered=ordered)
         if not gathered.has_failed and cleanup:
-            self._remove_jobs()
-            driver.manifest.bury()
+            with left_where_it_fails(self.group_id):
+                driver.manifest.mark_collected()  # first: who collects too is not to think that the jobs were lost
+                self._remove_jobs()
+                driver.manifest.remove()
         return gathered.listed(ordered=ordered)
 
     def as_completed(self, poll_interval: float = 5.0, timeout: float | None = None) -> Iterator[JobHandle[R_co]]:

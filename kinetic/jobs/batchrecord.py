@@ -16,6 +16,7 @@ from kinetic_core.plugin import Storage
 from kinetic_core.wire import names
 
 FORMAT: Final = 1
+_TEXTS: Final = ("group_id", "name", "func_name", "created_at", "storage", "folder", "suffix")
 _OPTIONS: Final = frozenset(field.name for field in attrs.fields(RunOptions)) - {"volumes"}
 
 
@@ -80,13 +81,16 @@ class BatchRecord:
         """Read what `to_json` wrote; keys of a newer version are ignored.
 
         Raises:
-            ResultUnavailableError: A key is missing; the message names it.
+            ResultUnavailableError: A key is missing, or holds what it cannot; the message names it.
         """
         known = {field.name for field in attrs.fields(cls)}
         raw = {"image": "", **raw}
         missing = sorted(known - raw.keys())
         if missing:
             raise ResultUnavailableError(f"this is no record of a batch: it lacks {', '.join(missing)}")
+        odd = sorted(name for name in _TEXTS if not isinstance(raw[name], str))
+        if odd:
+            raise ResultUnavailableError(f"this is no record of a batch: it holds no text as {', '.join(odd)}")
         given = {name: raw[name] for name in known}
         options = {name: value for name, value in raw["options"].items() if name in _OPTIONS}
         requirements = raw["requirements"]

@@ -98,6 +98,7 @@ class Driver:
         Raises:
             StorageError: The store failed; the next round may go better.
             ConfigError: A secret that a job needs is not set in this process.
+            ResultUnavailableError: Another process has collected or removed the batch, or its manifest is damaged.
         """
         before = tuple(self.states)
         if self.count is None and not self._has_inputs:
@@ -134,7 +135,10 @@ class Driver:
     def _see(self, state: InputState) -> None:
         seen = self._backend.status(self.job(state).ref)
         if seen.status is JobStatus.NOT_FOUND:
-            seen = self._what_is_left(state) or seen
+            left = self._what_is_left(state)
+            if left is None:
+                self.manifest.check_there()  # then it is no failure, and calls for no further attempt
+            seen = left or seen
         if seen.status is not state.status:
             self._become(state.seen(seen, retries=0 if self.stop_reason else self.record.limits.retries))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from kinetic.jobs.driver import Driver
 from kinetic.log import get_logger
-from kinetic_core.errors import KineticError, ResultTimeoutError
+from kinetic_core.errors import KineticError, ResultTimeoutError, ResultUnavailableError
 
 _FIRST_PAUSE_S: Final = 0.005
 _LAST_PAUSE_S: Final = 5.0
@@ -112,6 +112,9 @@ class Driving:
             began_s = time.thread_time()
             try:
                 changed = self.round()
+            except ResultUnavailableError as error:
+                self.fail(error)
+                return
             except KineticError as error:
                 troubles += 1
                 if troubles == _MOST_TROUBLES:

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
-from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job
+from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job, left_where_it_fails
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
 from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
@@ -112,7 +112,8 @@ class JobHandle(Generic[R_co]):
         Args:
             timeout: Seconds to wait; `None` waits for ever.
             stream_logs: Copy the job's log to stdout while waiting.
-            cleanup: On success, remove the backend's resource and the artifacts; a failure keeps them.
+            cleanup: On success, remove the backend's resource and the artifacts; a failure keeps them. What cannot be
+                removed is warned of, and the value comes home all the same.
             on_status_change: Called with each new status.
 
         Raises:
@@ -132,9 +133,11 @@ class JobHandle(Generic[R_co]):
             self._stream.stop()
         storage = self._connection.storage(self._record.storage)
         value: R_co = collect(self._record, state, storage, self._backend, self._reader())
-        if cleanup and claim_burial(storage, self._record):
-            self._backend.cleanup(self._record.ref)
-            bury_job(storage, self._record)
+        if cleanup:
+            with left_where_it_fails(self.job_id):
+                if claim_burial(storage, self._record):
+                    self._backend.cleanup(self._record.ref)
+                    bury_job(storage, self._record)
         return value
 
     def follow(self) -> R_co:

@@ -9,13 +9,15 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import attrs
 
 from kinetic.jobs.ids import is_group_id
+from kinetic.log import get_logger
 from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError, UsageError
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
@@ -74,13 +76,15 @@ class JobRecord:
 
         Raises:
             UsageError: It is no dict.
-            ResultUnavailableError: A key is missing; the message names it.
+            ResultUnavailableError: A key is missing, or holds what it cannot; the message names it.
         """
         if not isinstance(raw, Mapping):
             raise UsageError(f"a job handle is a dict, got {raw!r} of type {type(raw).__name__}")
         missing = sorted(_FIELDS - {"format"} - raw.keys())
         if missing:
             raise ResultUnavailableError(f"this is no job handle: it lacks {', '.join(missing)}")
+        if odd := sorted(_odd(raw)):
+            raise ResultUnavailableError(f"this is no job handle: it holds no text as {', '.join(odd)}")
         return cls(
             job_id=raw["job_id"],
             backend=raw["backend"],
@@ -94,6 +98,17 @@ class JobRecord:
             context=str(raw.get("context", "")),
             others={key: value for key, value in raw.items() if key not in _FIELDS and key != "context"},
         )
+
+
+def _odd(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys that do not hold what they should."""
+    yield from (name for name in _FIELDS - {"format", "ref"} if not _is_text(raw[name]))
+    ref = raw["ref"] if isinstance(raw["ref"], Mapping) else {}
+    yield from (f"ref.{name}" for name in ("backend", "job_id") if not _is_text(ref.get(name)))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def now() -> str:
@@ -135,6 +150,8 @@ def read_job(storage: Storage, job_id: str) -> JobRecord:
         pointer = json.loads(storage.get_bytes(pointer_key(job_id)))
         if "collected_at" in pointer:
             raise collected(job_id, pointer["collected_at"])
+        if not _is_text(pointer["folder"]):
+            raise ValueError(f"its folder is {pointer['folder']!r}")  # noqa: TRY301  told below, as all damage
         return JobRecord.from_json(json.loads(storage.get_bytes(f"{pointer['folder']}/handle.json")))
     except ObjectNotFoundError as error:
         raise JobNotFoundError(
@@ -162,7 +179,14 @@ def claim_burial(storage: Storage, record: JobRecord) -> bool:
         StorageError: The store failed.
     """
     claim = f"{record.folder}/{CLAIM_FILE}"
-    if not storage.put_if_absent(_bytes({"format": FORMAT, "claimed_at": now()}), claim):
+    try:
+        is_ours = storage.put_if_absent(_bytes({"format": FORMAT, "claimed_at": now()}), claim)
+    except StorageError:
+        # Some stores take nothing in a folder that another is removing.
+        if is_collected(storage, record.job_id) is None:
+            raise
+        return False
+    if not is_ours:
         return _is_abandoned(storage, claim)
     if is_collected(storage, record.job_id) is None:
         return True
@@ -186,6 +210,23 @@ def bury_job(storage: Storage, record: JobRecord) -> None:
     """Remove the job's folder, and leave a tombstone that says its result was collected."""
     storage.put_bytes(_bytes({"format": FORMAT, "collected_at": now()}), pointer_key(record.job_id))
     storage.delete_prefix(record.folder)
+
+
+@contextmanager
+def left_where_it_fails(what: str) -> Iterator[None]:
+    """Warn where the removal within fails, rather than lose the value that was fetched before.
+
+    Args:
+        what: Id of the job or the batch.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  whatever keeps a store or a backend from it
+        get_logger("kinetic.jobs").warning(
+            "artifacts_left",
+            message=f"what is left of {what} could not be removed: {error}",
+            remedy="`kinetic gc` removes it when it is old, or remove it by hand",
+        )
 
 
 def forget_job(storage: Storage, job_id: str, folder: str) -> None:

@@ -21,7 +21,7 @@ from kinetic.jobs.batchrecord import BatchRecord
 from kinetic.jobs.ids import is_group_id
 from kinetic.jobs.ledger import now
 from kinetic.jobs.lifecycle import InputState
-from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
+from kinetic_core.errors import ConfigError, JobNotFoundError, ObjectNotFoundError, ResultUnavailableError
 from kinetic_core.plugin import Storage
 
 FORMAT: Final = 1
@@ -78,23 +78,55 @@ class Manifest:
         return None if raw is None else str(raw.get("reason", ""))
 
     def read_inputs(self) -> tuple[list[InputState], int | None]:
-        """Return how far each input is, and how many there are where that is known."""
-        end = self._get("inputs/end.json")
-        taken = sorted(self._rows("inputs"), key=lambda row: row["index"])
-        noted = {row["index"]: row for row in self._rows("attempts")}
-        states = [InputState.from_json(row, noted.get(row["index"])) for row in taken]
-        return states, None if end is None else end["count"]
+        """Return how far each input is, and how many there are where that is known.
 
-    def bury(self) -> None:
-        """Remove the batch, and leave a tombstone that says that its results were collected."""
+        Raises:
+            ResultUnavailableError: A page is damaged or gone: which inputs there are is not known.
+        """
+        end = self._get("inputs/end.json")
+        try:
+            count = None if end is None else int(end["count"])
+            taken = sorted(self._rows("inputs"), key=lambda row: row["index"])
+            noted = {row["index"]: row for row in self._rows("attempts")}
+            states = [InputState.from_json(row, noted.get(row["index"])) for row in taken]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _damaged(self.record.group_id, self.storage, error) from error
+        if [state.index for state in states] != list(range(len(states) if count is None else count)):
+            self.check_there()
+            raise _damaged(self.record.group_id, self.storage, LookupError("a page of its inputs is gone"))
+        return states, count
+
+    def mark_collected(self) -> None:
+        """Leave a tombstone in the place of the pointer: whoever asks from now on is told that somebody has it all."""
         tombstone = {"format": FORMAT, "collected_at": now()}
-        self.storage.put_bytes(_bytes(tombstone), pointer_key(self.record.group_id))
+        self.storage.put_bytes(_bytes(tombstone), self._pointer)
+
+    def check_there(self) -> None:
+        """Find out whether another process has collected or removed the batch.
+
+        Raises:
+            ResultUnavailableError: It has; the message says so.
+        """
+        group_id = self.record.group_id
+        try:
+            _raise_if_collected(group_id, json.loads(self.storage.get_bytes(self._pointer)))
+        except ObjectNotFoundError as error:
+            raise ResultUnavailableError(f"{group_id} was cleaned up: nothing of it is left") from error
+        except (ValueError, TypeError) as error:
+            raise _damaged(group_id, self.storage, error) from error
+
+    def remove(self) -> None:
+        """Remove the batch's folder."""
         self.storage.delete_prefix(self.folder)
 
     def forget(self) -> None:
         """Remove every trace of the batch from the store."""
-        self.storage.delete_prefix(pointer_key(self.record.group_id))
-        self.storage.delete_prefix(self.folder)
+        self.storage.delete_prefix(self._pointer)
+        self.remove()
+
+    @property
+    def _pointer(self) -> str:
+        return pointer_key(self.record.group_id)
 
     def _put(self, name: str, key: str, rows: Sequence[Any]) -> None:
         data = json.dumps({"format": FORMAT, key: rows}, separators=(",", ":")).encode()
@@ -107,7 +139,9 @@ class Manifest:
             return None
         except ValueError as error:
             raise _damaged(self.record.group_id, self.storage, error) from error
-        return raw if isinstance(raw, dict) else {}
+        if not isinstance(raw, dict):
+            raise _damaged(self.record.group_id, self.storage, TypeError(f"{name} holds no object"))
+        return raw
 
     def _rows(self, kind: str) -> Iterator[dict[str, Any]]:
         for stored in self.storage.list(f"{self.folder}/{kind}"):
@@ -129,11 +163,7 @@ def read_batch(storage: Storage, group_id: str) -> Manifest:
         )
     try:
         pointer = json.loads(storage.get_bytes(pointer_key(group_id)))
-        if "collected_at" in pointer:
-            raise ResultUnavailableError(
-                f"the results of {group_id} were collected at {pointer['collected_at']} and cleaned up then;"
-                " collect with results(cleanup=False) to keep them for others"
-            )
+        _raise_if_collected(group_id, pointer)
         raw = json.loads(storage.get_bytes(f"{pointer['folder']}/batch.json"))
         return Manifest(storage=storage, record=BatchRecord.from_json(raw))
     except ObjectNotFoundError as error:
@@ -144,7 +174,7 @@ def read_batch(storage: Storage, group_id: str) -> Manifest:
             f"no batch {group_id!r} in {storage.url}; {hint} it was submitted to another store, set KINETIC_STORAGE to"
             " that one (`kinetic batches list` shows those of a store)"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ConfigError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(group_id, storage, error) from error
 
 
@@ -164,6 +194,14 @@ def pointer_key(group_id: str) -> str:
     'batches/batch-0a1b2c3d'
     """
     return f"{POINTERS}/{group_id}"
+
+
+def _raise_if_collected(group_id: str, pointer: Any) -> None:
+    if "collected_at" in pointer:
+        raise ResultUnavailableError(
+            f"the results of {group_id} were collected at {pointer['collected_at']} and cleaned up then;"
+            " collect with results(cleanup=False) to keep them for others"
+        )
 
 
 def _damaged(group_id: str, storage: Storage, error: Exception) -> ResultUnavailableError:

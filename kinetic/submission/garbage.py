@@ -5,8 +5,9 @@ they live. Whatever is uncertain stays.
 """
 
 import json
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
@@ -27,12 +28,16 @@ from kinetic.submission.inventory import Inventory
 from kinetic.submission.preflight import FOLDER as PROBES
 from kinetic.submission.sharing import CONTEXTS, client_of
 from kinetic.submission.uses import Uses
-from kinetic_core.errors import KineticError
+from kinetic_core.errors import KineticError, ObjectNotFoundError, ResultUnavailableError, UsageError
 from kinetic_core.model.job import JobRef, JobStatus
 from kinetic_core.plugin import Storage
 
 _SIDE_BY_SIDE: Final = 16
 _DAY_S: Final = 86_400.0
+_BATCH_JOB: Final = re.compile(r"((?:.+[-/])?batch-[0-9a-f]{8})/jobs/\d+-\d+")
+_UNSHARED: Final = re.compile(r"(?:job|batch)-[0-9a-f]{8}")
+_GROUP_ID: Final = re.compile(r"batch-[0-9a-f]{8}$")
+_NAMED_BY_ID: Final = re.compile(r".+-[0-9a-f]{8}")
 _UNBOUNDED: Final = Bounds(bases=1 << 30, layers=1 << 30, size_bytes=1 << 62)
 
 Kind = Literal["job", "batch", "data", "context", "probe"]
@@ -85,8 +90,12 @@ class Search:
             StorageError: The store failed.
         """
         inventory = Inventory.of(self.storage)
-        jobs = self._jobs(inventory)
-        found = [*self._finished_batches(inventory, jobs), *self._finished_jobs(inventory, jobs)]
+        jobs, batches = self._jobs(inventory), self._batches(inventory)
+        found = [
+            *self._finished_batches(inventory, jobs, batches),
+            *self._finished_jobs(inventory, jobs, batches.values()),
+        ]
+        found += self._orphans(inventory, {_folder_named(job.folder) for job in jobs} | set(batches.values()))
         # Jobs first: which live decides about the rest.
         return [*found, *self._stale_data(inventory), *self._stale_contexts(inventory), *self._probes(inventory)]
 
@@ -113,33 +122,61 @@ class Search:
 
     def _job(self, job_id: str) -> Job:
         pointer = job_key(job_id)
-        with suppress(KineticError, ValueError, KeyError, TypeError):
-            folder = json.loads(self.storage.get_bytes(pointer)).get("folder", "")
-            if folder:
-                with suppress(KineticError, ValueError):
-                    raw = json.loads(self.storage.get_bytes(f"{folder}/handle.json"))
-                    return Job(pointer=pointer, folder=folder, record=JobRecord.from_json(raw))
-            return Job(pointer=pointer, folder=folder)
-        return Job(pointer=pointer)
+        folder = self._folder(pointer)
+        return Job(pointer=pointer, folder=folder, record=self._record(folder) if folder else None)
 
-    def _finished_jobs(self, inventory: Inventory, jobs: list[Job]) -> Iterator[Garbage]:
+    def _batches(self, inventory: Inventory) -> dict[str, str]:
+        """Return the folder of each batch by its id; empty for a tombstone, or what nobody can read."""
+        return {group_id: self._folder(batch_key(group_id)) for group_id in inventory.names("batches")}
+
+    def _folder(self, pointer: str) -> str:
+        """Return where a pointer leads; empty for a tombstone, or what nobody can read.
+
+        A store that fails is no answer: what it did not say might be that the job lives.
+        """
+        with suppress(ObjectNotFoundError, ValueError, AttributeError):
+            return str(json.loads(self.storage.get_bytes(pointer)).get("folder", ""))
+        return ""
+
+    def _record(self, folder: str) -> JobRecord | None:
+        with suppress(ObjectNotFoundError, UsageError, ResultUnavailableError, ValueError, KeyError, TypeError):
+            return JobRecord.from_json(json.loads(self.storage.get_bytes(f"{folder}/handle.json")))
+        return None
+
+    def _finished_jobs(self, inventory: Inventory, jobs: list[Job], batches: Collection[str]) -> Iterator[Garbage]:
         for job in jobs:
-            if job.folder.startswith("batch-") or "/batch-" in job.folder:
+            if _folder_named(job.folder) in batches:
                 continue
             keys = (job.pointer, job.folder) if job.folder else (job.pointer,)
             if self._is_finished(job, inventory) and self._is_own(job.folder):
                 yield from self._old("job", job.pointer.rpartition("/")[2], keys, inventory, job.record)
 
-    def _finished_batches(self, inventory: Inventory, jobs: list[Job]) -> Iterator[Garbage]:
-        for group_id in inventory.names("batches"):
-            pointer = batch_key(group_id)
-            with suppress(KineticError, ValueError, KeyError, TypeError):
-                folder = json.loads(self.storage.get_bytes(pointer)).get("folder", "")
-                its = [job for job in jobs if folder and job.folder.startswith(f"{folder}/")]
-                finished = [self._is_finished(job, inventory) for job in its]
+    def _finished_batches(self, inventory: Inventory, jobs: list[Job], batches: Mapping[str, str]) -> Iterator[Garbage]:
+        for group_id, folder in batches.items():
+            its = [job for job in jobs if folder and job.folder.startswith(f"{folder}/")]
+            finished = [self._is_finished(job, inventory) for job in its]
+            # Of a batch that cannot be read it is not known whether a job is about to start.
+            with suppress(KineticError):
                 if all(finished) and self._is_own(folder) and not (folder and self._waits(group_id)):
-                    keys = (pointer, *(job.pointer for job in its), *((folder,) if folder else ()))
+                    keys = (batch_key(group_id), *(job.pointer for job in its), *((folder,) if folder else ()))
                     yield from self._old("batch", group_id, keys, inventory, None)
+
+    def _orphans(self, inventory: Inventory, named: set[str]) -> Iterator[Garbage]:
+        """Yield folders that no pointer leads to: what was killed before it wrote one, or while it removed all.
+
+        A submission that uploads just now has written something of its own within a day.
+        """
+        own = self.client.partition("/")[2]
+        for folder in (*filter(_UNSHARED.fullmatch, inventory.names("")), *_below(own, inventory)):
+            # At the top, a folder in which there are others is that of a user called so.
+            if folder in named or any(map(_NAMED_BY_ID.fullmatch, inventory.names(folder))):
+                continue
+            record = self._record(folder)
+            left = Job(pointer="", folder=folder, record=record)
+            is_old = self._age_s(inventory, folder) > _DAY_S
+            if is_old and (record is None or self._is_finished(left, inventory)):
+                kind: Kind = "batch" if _GROUP_ID.search(folder) else "job"
+                yield from self._old(kind, folder, (folder,), inventory, record)
 
     def _waits(self, group_id: str) -> bool:
         """Tell whether a job of the batch may start or go on; its client may just be about to submit it."""
@@ -174,7 +211,8 @@ class Search:
             return None
 
     def _is_own(self, folder: str) -> bool:
-        return "/" not in folder or folder.startswith(f"{self.client.partition('/')[2]}/")
+        top = _folder_named(folder)
+        return "/" not in top or top.startswith(f"{self.client.partition('/')[2]}/")
 
     def _stale_data(self, inventory: Inventory) -> Iterator[Garbage]:
         """Yield content whose marker tells of no recent use.
@@ -271,6 +309,20 @@ def described(garbage: Garbage) -> Mapping[str, Any]:
         "age_days": round(garbage.age_s / _DAY_S, 2),
         "keys": list(garbage.keys),
     }
+
+
+def _folder_named(folder: str) -> str:
+    """Return the folder that goes as a whole: of a batch's job, the batch's.
+
+    >>> _folder_named("ada-0a1b2c3d/train-batch-0a1b2c3d/jobs/7-1"), _folder_named("ada-0a1b2c3d/batch-all-0a1b2c3d")
+    ('ada-0a1b2c3d/train-batch-0a1b2c3d', 'ada-0a1b2c3d/batch-all-0a1b2c3d')
+    """
+    found = _BATCH_JOB.fullmatch(folder)
+    return found.group(1) if found else folder
+
+
+def _below(own: str, inventory: Inventory) -> Iterator[str]:
+    return (f"{own}/{name}" for name in inventory.names(own) if _NAMED_BY_ID.fullmatch(name))
 
 
 def _seconds(created_at: str) -> float:

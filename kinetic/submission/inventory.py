@@ -40,8 +40,10 @@ class Inventory:
                 yield found
 
     def names(self, folder: str) -> list[str]:
-        """Return the names directly below a folder, of objects and of folders."""
-        found = (one.key.removeprefix(f"{folder}/").partition("/")[0] for one in self.at(folder) if one.key != folder)
+        """Return the names directly below a folder, of objects and of folders; those at the top for the empty one."""
+        prefix = f"{folder}/" if folder else ""
+        below = (one for one in self.at(folder) if one.key != folder) if folder else self.objects
+        found = (one.key.removeprefix(prefix).partition("/")[0] for one in below)
         return list(dict.fromkeys(found))
 
     def size_bytes(self, *keys: str) -> int:

@@ -90,7 +90,7 @@ def to_plain(pieces: Iterable[Piece]) -> Iterator[Plain]:
             case Unread():
                 error = piece.error
                 yield error.errno or 0, error.strerror or str(error), str(error.filename or "")
-            case Changed():
+            case _:
                 yield None
 
 
@@ -112,7 +112,7 @@ def from_plain(plain: Iterable[Plain], rows: Sequence[Listed]) -> list[Piece]:
                 pieces.append(Run(blob, made, list(rows[position : position + count])))
             case (number, text, path):
                 pieces.append(Unread(rows[position], OSError(number, text, path)))
-            case None:
+            case _:
                 pieces.append(Changed(rows[position]))
         position += count
     return pieces

@@ -64,6 +64,10 @@ class Data:
             raise UsageError(f"Data takes a path or a URL, got {path!r} of type {type(path).__name__}")
         if not raw.strip():
             raise ConfigError(f"Data needs a path, got {path!r}")
+        if not _can_be_named(raw):
+            raise ConfigError(f"Data({raw!r}): nothing can be called so")
+        if raw.endswith("://") and raw != _HUGGING_FACE:
+            raise ConfigError(f"Data({raw!r}) names nothing: write what lies there, such as {raw}bucket/images/")
         self._fuse = bool(fuse)
         self._hf_trust_remote_code = bool(hf_trust_remote_code)
         self._is_remote = _URL.match(raw) is not None
@@ -180,6 +184,13 @@ def size_findings(data: Data) -> tuple[Finding, ...]:
             remedy="put it into a bucket once and pass Data with its URL",
         ),
     )
+
+
+def _can_be_named(raw: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(raw)
+    except UnicodeEncodeError:
+        return False
 
 
 def _existing(raw: str) -> str:

@@ -82,7 +82,9 @@ def find_interpreter(wanted: str | None, environ: Mapping[str, str], home: Path)
         return _new_enough(_at(wanted, environ, home))
     found = _VERSION.fullmatch(wanted)
     if found is None:
-        raise ConfigError(f"python={wanted!r} is neither a version, such as '3.12', nor the path of an interpreter")
+        raise ConfigError(
+            f"python={wanted!r} is neither a version of Python 3, such as '3.12', nor the path of an interpreter"
+        )
     version = found[1]
     for path in _candidates(version, environ, home):
         interpreter = _probed(path, environ)

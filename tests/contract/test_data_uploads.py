@@ -25,6 +25,7 @@ WRITES: Final = "PUT|POST"
 CLIENT: Final = """
 import json, pathlib, sys
 from kinetic.references import DataHandler
+from kinetic.testing.log import RecordingLog
 from kinetic_core.plugin import DriverContext
 from kinetic_core.references.data import Data
 from tests.contract.stores import open_store

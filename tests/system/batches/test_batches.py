@@ -1,5 +1,7 @@
 """Batches from the decorator to the values, with real jobs."""
 
+import json
+
 import pytest
 
 from tests.system.batches.conftest import Noted
@@ -346,3 +348,50 @@ def test_a_function_that_cannot_travel_leaves_nothing(noted: Noted) -> None:
     )
     assert "kinetic could not serialize the function 'locked'" in ended.err
     assert noted.project.stored() == []
+
+
+def test_whoever_collects_a_batch_at_the_same_time_gets_the_values_or_a_clear_word(noted: Noted) -> None:
+    group_id = noted.project.run(
+        "import json, train; print(json.dumps(train.double.run_async_map([1, 2, 3]).group_id))"
+    ).said
+    code = f"import json, kinetic; print(json.dumps(kinetic.attach_batch({group_id!r}).results()))"
+    processes = [noted.project.start(code) for _ in range(4)]
+    said = [process.communicate(timeout=120) for process in processes]
+    assert any(process.returncode == 0 for process in processes)
+    for process, (out, err) in zip(processes, said, strict=True):
+        if process.returncode == 0:
+            assert json.loads(out.splitlines()[-1]) == [2, 4, 6]
+        else:
+            assert "were collected at" in err.splitlines()[-1]
+
+
+def test_what_a_collector_finds_half_removed_is_said_to_be_collected(noted: Noted) -> None:
+    ended = noted.project.run("""
+        import json, shutil, kinetic, train
+        from pathlib import Path
+        batch = train.double.run_async_map([1, 2], retries=2)
+        batch.wait()
+        (folder,) = Path.home().glob(".kinetic/store/batch-*")
+        pointer = Path.home() / ".kinetic/store/batches" / batch.group_id
+        pointer.write_text(json.dumps({"format": 1, "collected_at": "2026-11-30T00:00:00+00:00"}))
+        shutil.rmtree(folder / "jobs")
+        try:
+            batch.results()
+        except kinetic.ResultUnavailableError as error:
+            print(json.dumps(str(error)))
+    """)
+    assert "were collected at 2026-11-30" in ended.said
+
+
+def test_a_batch_that_was_cleaned_up_says_so(noted: Noted) -> None:
+    ended = noted.project.run("""
+        import json, kinetic, train
+        batch = train.double.run_async_map([1, 2])
+        batch.wait()
+        batch.cleanup()
+        try:
+            batch.results()
+        except kinetic.ResultUnavailableError as error:
+            print(json.dumps(str(error)))
+    """)
+    assert "was cleaned up: nothing of it is left" in ended.said

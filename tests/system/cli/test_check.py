@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.system.cli.conftest import Cli
 
 
@@ -37,3 +39,16 @@ def test_a_store_that_cannot_be_used_is_one_sentence_and_exit_1(cli: Cli, tmp_pa
     assert ended.returncode == 1
     assert "at the step 'write'" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_the_scheme_of_a_url_may_be_in_capitals(cli: Cli, tmp_path: Path) -> None:
+    ended = cli("check", f"FILE://{tmp_path}/store")
+    assert ended.returncode == 0, ended.stderr
+    assert f"file://{tmp_path}/store" in ended.stdout
+
+
+@pytest.mark.parametrize("place", ["file:store", "data/store"])
+def test_what_is_neither_a_scheme_nor_a_url_is_told_to_be_one(cli: Cli, place: str) -> None:
+    ended = cli("check", place)
+    assert ended.returncode == 2
+    assert "name it: kinetic check URL" in " ".join(ended.stderr.split())

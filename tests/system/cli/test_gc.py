@@ -18,7 +18,7 @@ from tests.system.cli.conftest import Cli
 __all__ = ["servers"]
 DAY_S = 86_400
 JOB = """
-    import pathlib, time
+    import os, pathlib, time
     import kinetic
 
     @kinetic.run(accelerator="cpu")
@@ -28,6 +28,14 @@ JOB = """
     @kinetic.run(accelerator="cpu")
     def read(path):
         return pathlib.Path(path).read_text()
+
+    @kinetic.run(accelerator="cpu")
+    def batch_of_one(x):
+        return x
+
+    @kinetic.run(accelerator="cpu")
+    def die(*_):
+        os.kill(os.getpid(), 9)
 
     @kinetic.run(accelerator="cpu")
     def wait(path, *_):

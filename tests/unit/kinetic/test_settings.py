@@ -261,6 +261,7 @@ def test_how_local_jobs_run_can_be_said_without_touching_the_code(tmp_path: Path
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
+        ("KINETIC_HOSTS", "0", "KINETIC_HOSTS must be a whole number of 1 or more, got '0'"),
         ("KINETIC_HOSTS", "two", "KINETIC_HOSTS must be a whole number of 1 or more, got 'two'"),
         ("KINETIC_ISOLATION", "docker", "isolation must be one of 'process', 'venv', got 'docker'"),
     ],

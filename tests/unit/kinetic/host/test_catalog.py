@@ -96,7 +96,7 @@ def test_a_store_is_opened_by_the_urls_scheme_in_any_case(
     host = load_host(ALONE, log=log)
 
     opened: object = host.open_storage("TAR://reel/7", context)
-    assert opened == "TAR://reel/7"
+    assert opened == "tar://reel/7"
     assert host.storage_driver("tape://reel").name == "tape"
 
 

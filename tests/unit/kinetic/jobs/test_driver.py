@@ -1,5 +1,6 @@
 """Driving a batch, round by round, with a backend that runs nothing."""
 
+import json
 from collections.abc import Mapping
 
 import attrs
@@ -255,7 +256,8 @@ def test_a_batch_is_found_by_its_id_and_a_near_one_is_suggested(store: Storage) 
 
 def test_a_buried_batch_leaves_a_tombstone_and_a_forgotten_one_nothing(store: Storage) -> None:
     manifest = manifest_in(store)
-    manifest.bury()
+    manifest.mark_collected()
+    manifest.remove()
     assert [stored.key for stored in store.list()] == ["batches/batch-0000000a"]
     with pytest.raises(ResultUnavailableError, match="were collected at"):
         read_batch(store, "batch-0000000a")
@@ -283,3 +285,53 @@ def test_volumes_of_the_options_stay_out_of_the_record(store: Storage) -> None:
     record = attrs.evolve(manifest_in(store).record, volumes=({"uri": "u", "mount_path": "/d"},))
     assert "volumes" not in record.to_json()["options"]
     assert BatchRecord.from_json(record.to_json()).volumes == record.volumes
+
+
+@pytest.mark.parametrize("name", ["batch.json", "inputs/00000.json", "inputs/end.json", "attempts/00000.json"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"[]", b"5", b'{"inputs": 5, "attempts": 5, "count": "x"}', b'{"inputs": [{}], "attempts": [5]}']
+)
+def test_a_damaged_manifest_is_said_to_be_damaged(store: Storage, name: str, damage: bytes) -> None:
+    manifest = manifest_in(store)
+    manifest.write_attempts(0, staged(manifest, 2))
+    store.put_bytes(damage, f"{manifest.folder}/{name}")
+    with pytest.raises(ResultUnavailableError, match=r"is damaged|is no record"):
+        read_batch(store, "batch-0000000a").read_inputs()
+
+
+@pytest.mark.parametrize("key", ["options", "limits", "context", "tags", "folder", "storage", "suffix", "volumes"])
+def test_a_record_of_a_batch_that_holds_something_else_is_damaged(store: Storage, key: str) -> None:
+    raw = manifest_in(store).record.to_json() | {key: 5}
+    store.put_bytes(json.dumps(raw).encode(), "batch-0000000a/batch.json")
+    with pytest.raises(ResultUnavailableError, match="batch"):
+        read_batch(store, "batch-0000000a")
+    assert list(find_batches(store)) == []
+
+
+@pytest.mark.parametrize("page", [0, 1])
+def test_a_page_of_inputs_that_is_gone_is_no_batch_with_fewer_inputs(store: Storage, page: int) -> None:
+    manifest = manifest_in(store)
+    staged(manifest, PAGE + 1)
+    store.delete_prefix(f"{manifest.folder}/inputs/{page:05}.json")
+    with pytest.raises(ResultUnavailableError, match="a page of its inputs is gone"):
+        driver_of(manifest, ArrayOfQuiet())
+    manifest.mark_collected()
+    store.put_bytes(b'{"format": 1, "count": 1}', f"{manifest.folder}/inputs/end.json")
+    with pytest.raises(ResultUnavailableError, match="were collected at"):
+        manifest.read_inputs()
+
+
+@pytest.mark.parametrize("how", ["collected", "cleaned up"])
+def test_a_batch_that_another_process_takes_away_is_not_tried_again(store: Storage, how: str) -> None:
+    driver, backend = begun(store, 2, retries=3)
+    driver.step()
+    if how == "collected":
+        driver.manifest.mark_collected()
+        driver.manifest.remove()
+    else:
+        driver.manifest.forget()
+    backend.answer = lambda _: JobState(status=JobStatus.NOT_FOUND)
+    with pytest.raises(ResultUnavailableError, match=how):
+        driver.step()
+    assert len(backend.submitted) == 2
+    assert driver.errors == {}

@@ -44,6 +44,21 @@ def test_a_missing_key_is_named(record: JobRecord) -> None:
         JobRecord.from_json(raw)
 
 
+@pytest.mark.parametrize("name", ["job_id", "backend", "func_name", "created_at", "storage", "folder", "result"])
+@pytest.mark.parametrize("value", [None, 5, "", ["x"]])
+def test_a_key_that_holds_no_text_is_named(record: JobRecord, store: Storage, name: str, value: object) -> None:
+    record_job(store, record)
+    store.put_bytes(json.dumps(record.to_json() | {name: value}).encode(), f"{record.folder}/handle.json")
+    with pytest.raises(ResultUnavailableError, match=f"holds no text as {name}$"):
+        read_job(store, record.job_id)
+
+
+@pytest.mark.parametrize("ref", [None, 5, {}, [], {"backend": "quiet"}, {"backend": 1, "job_id": "job-0a1b2c3d"}])
+def test_a_reference_that_is_none_is_named(record: JobRecord, ref: object) -> None:
+    with pytest.raises(ResultUnavailableError, match="holds no text as ref"):
+        JobRecord.from_json(record.to_json() | {"ref": ref})
+
+
 def test_the_backends_details_travel_flat(record: JobRecord) -> None:
     ref = JobRef(backend="quiet", job_id=record.job_id, details={"pid": "7"})
     raw = attrs.evolve(record, ref=ref).to_json()
@@ -56,10 +71,10 @@ def test_an_unknown_job_names_the_store(store: Storage) -> None:
         read_job(store, "job-ffffffff")
 
 
-@pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\xff", b'{"folder": 3}'])
+@pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\xff", b'{"folder": 3}', b'{"folder": ""}', b'"a"'])
 def test_a_damaged_pointer_is_said_to_be_damaged(store: Storage, damage: bytes) -> None:
     store.put_bytes(damage, pointer_key("job-0a1b2c3d"))
-    with pytest.raises((ResultUnavailableError, JobNotFoundError)):
+    with pytest.raises(ResultUnavailableError, match="is damaged"):
         read_job(store, "job-0a1b2c3d")
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kinetic_core.packaging.deflate import find_codec
-from kinetic_core.packaging.packing import Packer
-from kinetic_core.packaging.packserver import conditions_of, from_plain, receive, send, serve
+from kinetic_core.packaging.packing import Changed, Packer, Unread
+from kinetic_core.packaging.packserver import conditions_of, from_plain, receive, send, serve, to_plain
 from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.zipformat import Moments
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
@@ -42,6 +42,18 @@ def test_batches_are_packed_until_nobody_asks(tmp_path: Path) -> None:
         packer = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=moments)
         assert from_plain(receive(server.answers), batch) == packer.pack(batch)
     server.end()
+
+
+def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
+    grow(tmp_path, {"a": "text", "b": "gone", "c": "more", "d": "changed", "e": "end"})
+    rows = scan(tmp_path, NO_RULES).listing
+    (tmp_path / "b").unlink()
+    (tmp_path / "d").write_text("another text")
+    pieces = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=Moments()).pack(rows)
+    first, unread, second, changed, third = from_plain(list(to_plain(pieces)), rows)
+    assert [first, second, changed, third] == [pieces[0], pieces[2], Changed(rows[3]), pieces[4]]
+    assert isinstance(unread, Unread)
+    assert (unread.row, type(unread.error), unread.error.filename) == (rows[1], FileNotFoundError, f"{tmp_path}/b")
 
 
 def test_under_other_conditions_nothing_is_packed() -> None:

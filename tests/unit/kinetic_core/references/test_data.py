@@ -211,3 +211,15 @@ def test_making_a_data_reads_nothing_of_it(tmp_path: Path) -> None:
     before = file.stat().st_atime_ns
     assert Data(file).is_dir is False
     assert file.stat().st_atime_ns == before
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "s3://bucket/a\0b"])
+def test_what_no_file_can_be_called_is_refused(path: str) -> None:
+    with pytest.raises(ConfigError, match="nothing can be called so"):
+        Data(path)
+
+
+@pytest.mark.parametrize("url", ["s3://", "gs://", "file://"])
+def test_a_url_that_is_only_a_scheme_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match="names nothing"):
+        Data(url)
