@@ -18,7 +18,13 @@ import attrs
 
 from kinetic.jobs.ids import is_group_id
 from kinetic.log import get_logger
-from kinetic_core.errors import JobNotFoundError, ObjectNotFoundError, ResultUnavailableError, UsageError
+from kinetic_core.errors import (
+    JobNotFoundError,
+    ObjectNotFoundError,
+    ResultUnavailableError,
+    StorageError,
+    UsageError,
+)
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
 

@@ -17,7 +17,7 @@ from kinetic.jobs.ledger import (
     read_job,
     record_job,
 )
-from kinetic_core.errors import JobNotFoundError, ResultUnavailableError
+from kinetic_core.errors import JobNotFoundError, ResultUnavailableError, StorageError
 from kinetic_core.model.job import JobRef
 from kinetic_core.plugin import Storage
 
@@ -148,3 +148,23 @@ def test_a_claim_that_vanishes_was_that_of_who_has_cleaned_up(record: JobRecord,
             return store.get_bytes(key)
 
     assert not claim_burial(cast("Storage", Vanishing()), record)
+
+
+@pytest.mark.parametrize("is_buried", [True, False])
+def test_a_claim_that_the_store_refuses_is_anothers_only_where_the_job_was_collected(
+    record: JobRecord, store: Storage, is_buried: bool
+) -> None:
+    class Refusing:
+        def put_if_absent(self, data: bytes, key: str) -> bool:
+            raise StorageError("the folder is being removed")
+
+        def get_bytes(self, key: str) -> bytes:
+            return store.get_bytes(key)
+
+    record_job(store, record)
+    if is_buried:
+        bury_job(store, record)
+        assert not claim_burial(cast("Storage", Refusing()), record)
+    else:
+        with pytest.raises(StorageError, match="being removed"):
+            claim_burial(cast("Storage", Refusing()), record)
