@@ -136,4 +136,6 @@ def _cause(error: Exception, masked: Masked) -> Exception | None:
 def _why(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    # Some libraries spread a refusal over several lines.
+    text = ", ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

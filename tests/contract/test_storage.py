@@ -59,7 +59,7 @@ def test_a_name_that_looks_unfinished_is_refused(place: Place) -> None:
         place.open().put_bytes(b"", "folder/.kinetic-part-1")
 
 
-@pytest.mark.parametrize("size_bytes", [0, 1, 3_000_000])
+@pytest.mark.parametrize("size_bytes", [0, 1, 9_000_000])
 def test_what_is_told_of_a_file_adds_up_to_its_size(place: Place, tmp_path: Path, size_bytes: int) -> None:
     (tmp_path / "in").write_bytes(b"x" * size_bytes)
     sent, received = list[int](), list[int]()

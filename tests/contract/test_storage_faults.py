@@ -353,7 +353,8 @@ def test_what_moves_twice_is_taken_back_between(bench: Bench, tmp_path: Path) ->
     told.clear()
     bench.proxy.break_(Rule(fault="truncated", method="GET", times=1))
     bench.store.get_file("job/large", tmp_path / "out", progress=told.append)
-    assert min(told) < 0
+    # Azure's library goes on by itself where an answer was cut.
+    assert bench.scheme == "abfs" or min(told) < 0
     assert sum(told) == path.stat().st_size
 
 
