@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from kinetic import testing
 from kinetic.testing import PluginContract, StorageContract
 from tests.fakes.plugin_site import PluginSite
 from tests.system.test_documentation import build
@@ -146,3 +147,16 @@ def test_the_fixtures_keep_a_test_away_from_its_caller(tmp_path: Path) -> None:
         [sys.executable, *ASKED, str(file)], cwd=tmp_path, env=kept, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stdout
+
+
+def test_the_pytest_plugin_loads_nothing_that_a_coverage_would_miss() -> None:
+    loaded = "import sys, kinetic.testing.fixtures; print([one for one in sys.modules if one.startswith('kinetic_')])"
+    ended = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_the_kit_has_what_it_says_and_nothing_else() -> None:
+    assert [name for name in testing.__all__ if getattr(testing, name).__name__ != name] == []
+    assert set(testing.__all__) <= set(dir(testing))
+    with pytest.raises(AttributeError, match="no attribute 'StoreContract'"):
+        testing.StoreContract  # noqa: B018

@@ -98,7 +98,7 @@ def test_a_skew_is_told_from_the_decorator_on(project: Project, other: str) -> N
     ("wanted", "said"),
     [
         ("3.99", "python='3.99': there is no such Python on PATH, in pyenv or in uv; found "),
-        ("twelve", "python='twelve' is neither a version, such as '3.12', nor the path of an interpreter"),
+        ("twelve", "python='twelve' is neither a version of Python 3, such as '3.12', nor the path of an interpreter"),
         ("/bin/true", "python='/bin/true' does not start as a Python"),
         ("./missing", "python='./missing' does not start as a Python"),
     ],
