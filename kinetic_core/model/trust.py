@@ -27,6 +27,15 @@ def distrust(row: Listed) -> Listed:
     return row[NAME], row[STATUS], row[MTIME_NS], _UNTRUSTED
 
 
+def is_trusted(row: Listed) -> bool:
+    """Tell whether a row is as a scan made it.
+
+    >>> is_trusted(("a", (), 5, 6)), is_trusted(distrust(("a", (), 5, 6)))
+    (True, False)
+    """
+    return row[CTIME_NS] != _UNTRUSTED
+
+
 def distrust_racy(rows: Iterable[Listed], started_ns: int) -> tuple[Listed, ...]:
     """Return the rows, those distrusted that changed so late that the scan may not have seen the last change.
 

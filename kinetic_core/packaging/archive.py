@@ -136,8 +136,8 @@ class _Packaging:
             if self.plan == earlier.plan and marshalled(self.rows) == earlier.rows:
                 return self._as_before(earlier)
             archive = EarlierArchive(descriptor, earlier)
-            packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
-            if self.plan == earlier.plan and archive.still_holds(self.rows, packer):
+            archive.confirm(self.rows, Packer(base=self.scan.base, codec=self.codec, moments=Moments()))
+            if self.plan == earlier.plan and archive.rows == self.rows:
                 return self._as_before(attrs.evolve(earlier, rows=self._trusted(self.rows)))
             return self.write(archive)
         except OSError:

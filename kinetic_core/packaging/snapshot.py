@@ -12,7 +12,7 @@ import attrs
 from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
 from kinetic_core.model.package import Artifact
 from kinetic_core.model.sealed import sealed, unsealed
-from kinetic_core.model.trust import distrust
+from kinetic_core.model.trust import distrust, is_trusted
 from kinetic_core.packaging.deflate import Codec
 from kinetic_core.packaging.packing import Packer, Piece, Run, is_long
 from kinetic_core.packaging.source import COPIED_BYTES
@@ -152,8 +152,8 @@ class EarlierArchive:
         """Return where the bytes of consecutive rows begin and end."""
         return self.places.offsets[start], self.places.offsets[stop]
 
-    def still_holds(self, rows: Sequence[Listed], packer: Packer) -> bool:
-        """Tell whether the archive holds just these files as they are, when the doubtful ones are read once more.
+    def confirm(self, rows: Sequence[Listed], packer: Packer) -> None:
+        """Read files that were too young to be trusted once more; those that the archive holds as they are count again.
 
         Args:
             rows: Of a later scan.
@@ -162,17 +162,17 @@ class EarlierArchive:
         Raises:
             OSError: The archive cannot be read.
         """
-        if len(rows) != len(self.rows):
-            return False
-        doubtful = []
-        for index, (now, then) in enumerate(zip(rows, self.rows, strict=True)):
-            if now == then:
-                continue
+        doubtful = [index for index, then in enumerate(self.rows) if not is_trusted(then)]
+        now_by_name = {row[NAME]: row for row in rows} if doubtful else {}
+        confirmed = list(self.rows)
+        for index in doubtful:
+            now = now_by_name.get(self.rows[index][NAME])
             # A long file is not worth a reading that may be in vain.
-            if distrust(now) != then or is_long(now):
-                return False
-            doubtful.append(index)
-        return all(self._holds(index, packer.pack([rows[index]])) for index in doubtful)
+            if now is None or is_long(now) or distrust(now) != self.rows[index]:
+                continue
+            if self._holds(index, packer.pack([now])):
+                confirmed[index] = now
+        self.rows = tuple(confirmed)
 
     def _holds(self, index: int, pieces: list[Piece]) -> bool:
         start, stop = self.bounds(index, index + 1)

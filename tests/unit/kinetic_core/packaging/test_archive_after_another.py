@@ -171,6 +171,18 @@ def test_when_what_was_in_doubt_has_settled_it_is_believed_from_then_on(root: Pa
     assert reads.opened == []
 
 
+def test_an_edit_soon_after_a_checkout_copies_what_the_edit_left_alone(root: Path, target: Path, reads: Reads) -> None:
+    files = {f"f{number}": f"number {number}" for number in range(9)}
+    earlier = first(root, target.parent, scan(grow(root, files), NO_RULES))
+    (root / "f3").write_text("edited to another length")
+    (root / "f5").unlink()
+    reads.opened.clear()
+    written = write_archive(scan(root, NO_RULES), PLAN, target, earlier=earlier)
+    assert sum(copied.entries for copied in written.copied) == 7
+    assert sorted(reads.opened) == sorted(files.keys() - {"f5"})
+    assert target.read_bytes() == cold(root, target.parent)
+
+
 def test_a_long_file_in_doubt_is_read_once_for_a_new_archive(root: Path, target: Path, reads: Reads) -> None:
     grow(root, {"text": TEXT})
     earlier = first(root, target.parent, scan(root, NO_RULES))
