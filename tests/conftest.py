@@ -1,6 +1,5 @@
 """What every test stands on: a home of its own and none of the developer's settings."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +12,9 @@ settings.load_profile("kinetic")
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the test away from the real home and from the caller's configuration."""
-    home = tmp_path_factory.mktemp("home")
-    for name in os.environ:
-        if name.startswith("KINETIC_"):
-            monkeypatch.delenv(name)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    return home
+def isolated_home(kinetic_home: Path) -> Path:
+    """Keep every test away from the real home and from the caller's configuration."""
+    return kinetic_home
 
 
 @pytest.fixture
