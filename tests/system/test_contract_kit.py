@@ -159,4 +159,4 @@ def test_the_kit_has_what_it_says_and_nothing_else() -> None:
     assert [name for name in testing.__all__ if getattr(testing, name).__name__ != name] == []
     assert set(testing.__all__) <= set(dir(testing))
     with pytest.raises(AttributeError, match="no attribute 'StoreContract'"):
-        testing.StoreContract  # noqa: B018
+        testing.StoreContract  # noqa: B018 - asking for it is the test

@@ -112,4 +112,5 @@ def test_data_that_nobody_knows_the_hash_of_is_taken_as_it_is(stored: Any, resol
     reference, folder = stage(tree)
     damage(f"{folder}/b.txt")
     del reference["content_sha256"]
-    resolver.resolve([reference], {})
+    delivered = Path(resolver.resolve([reference], {}).args[0])
+    assert (delivered / "b.txt").read_bytes() != (tree / "b.txt").read_bytes()
