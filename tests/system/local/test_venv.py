@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from kinetic.testing.jobs import make_job, result_of
-from kinetic_core.model.job import JobSpec, JobStatus
+from kinetic_core.model.job import JobRef, JobSpec, JobStatus
+from kinetic_core.plugin import Backend
 from kinetic_local.venvs import kept_venvs, remove_venvs
 from tests.fakes.scripted_runner import is_running, wait_until
 from tests.fakes.wheels import write_sdist, write_wheel
@@ -218,7 +219,8 @@ def test_cancelling_ends_the_installer_and_leaves_nothing_half_made(machine: Mac
     assert [path for path in machine.environments.iterdir() if path.is_dir()] == []
 
 
-def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(machine: Machine) -> None:
+def one_makes_and_one_waits(machine: Machine) -> tuple[Backend, JobRef, JobRef]:
+    """Submit two jobs that need one environment, of which the first is making it."""
     waiting_sdist(machine)
     backend = machine.open(KINETIC_LOCAL_JOBS="2")
     specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
@@ -226,6 +228,11 @@ def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(
     wait_until(lambda: builders(machine) != [])
     second = backend.submit(specs[1])
     wait_until(lambda: backend.status(second).reason == "making its environment")
+    return backend, first, second
+
+
+def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(machine: Machine) -> None:
+    backend, first, second = one_makes_and_one_waits(machine)
     backend.cancel(second)
     assert backend.status(second).status is JobStatus.CANCELLED
     (machine.base / "may").touch()
@@ -235,13 +242,7 @@ def test_cancelling_a_job_that_waits_for_anothers_environment_leaves_that_alone(
 
 
 def test_what_a_killed_maker_left_is_taken_over_by_a_job_that_waits_for_it(machine: Machine) -> None:
-    waiting_sdist(machine)
-    backend = machine.open(KINETIC_LOCAL_JOBS="2")
-    specs = [job(machine, look, "slow", requirements="slow\n") for _ in range(2)]
-    first = backend.submit(specs[0])
-    wait_until(lambda: builders(machine) != [])
-    second = backend.submit(specs[1])
-    wait_until(lambda: backend.status(second).reason == "making its environment")
+    backend, first, second = one_makes_and_one_waits(machine)
     backend.cancel(first)
     wait_until(lambda: len(builders(machine)) == 2)
     (machine.base / "may").touch()
