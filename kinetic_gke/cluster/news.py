@@ -31,6 +31,7 @@ class News:
         self._waiting: set[str] = set()
         self._events: dict[str, list[Json]] = {}
         self._pause_s = _FIRST_PAUSE_S
+        self._asked_s = -_FIRST_PAUSE_S
         self._next_s = 0.0
 
     def of(self, look: Look) -> list[Json]:
@@ -66,13 +67,12 @@ class News:
             return max(self._next_s - time.monotonic(), _FIRST_PAUSE_S / 10) if waits else None
 
     def _take_in(self, look: Look) -> None:
-        """Take note of a job that waits; for one that is new, the next answer is not far."""
+        """Take note of a job that waits; for a new one, the next answer is soon, not at once after the last."""
         with self._lock:
             if _uid(look.job) not in self._waiting:
                 self._waiting.add(_uid(look.job))
                 self._pause_s = _FIRST_PAUSE_S
-                now_s = time.monotonic()
-                self._next_s = min(max(self._next_s, now_s), now_s + _FIRST_PAUSE_S) if self._events else now_s
+                self._next_s = min(self._next_s, self._asked_s + _FIRST_PAUSE_S)
 
     def _drop(self, look: Look) -> None:
         with self._lock:
@@ -80,9 +80,11 @@ class News:
 
     def _is_due(self) -> bool:
         with self._lock:
-            if time.monotonic() < self._next_s:
+            now_s = time.monotonic()
+            if now_s < self._next_s:
                 return False
-            self._next_s = time.monotonic() + self._pause_s
+            self._asked_s = now_s
+            self._next_s = now_s + self._pause_s
             self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
             return True
 
