@@ -19,23 +19,28 @@ def running() -> Iterator[None]:
     gc.enable()
 
 
-def test_no_collection_runs_before_a_tree_is_listed(tmp_path: Path) -> None:
+def test_no_collection_runs_for_the_rows_of_a_tree(tmp_path: Path) -> None:
     for number in range(2_000):
         (tmp_path / f"{number}.py").touch()
+    rules = RuleSet.compile([])
     begun: list[str] = []
 
     def note(phase: str, _: object) -> None:
         if phase == "start":
             begun.append(phase)
 
+    gc.collect()
     gc.callbacks.append(note)
     try:
-        scan(tmp_path, RuleSet.compile([]))
+        found = scan(tmp_path, rules)
+        # Nor at the end, over all that was made.
+        after: list[list[int]] = [[] for _ in range(10)]
         during = len(begun)
     finally:
         gc.callbacks.remove(note)
-    # What was put off is done at the end, once.
-    assert during <= 1
+    assert during == 0
+    assert len(found.listing) == 2_000
+    assert len(after) == 10
     assert gc.isenabled()
 
 
@@ -50,3 +55,14 @@ def test_one_that_the_application_turned_off_stays_off() -> None:
     with collector_paused():
         assert not gc.isenabled()
     assert not gc.isenabled()
+
+
+def test_what_the_application_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with collector_paused():
+            pass
+        assert gc.get_freeze_count() >= frozen > 0
+    finally:
+        gc.unfreeze()
