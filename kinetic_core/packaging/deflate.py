@@ -89,10 +89,17 @@ def _codec(module: ModuleType, library: Library) -> Codec:
     version = getattr(importlib.import_module(library.told_by), library.version)
     return Codec(
         name=f"{library.module} {version} level {library.level}",
-        compress=partial(module.compress, level=library.level, wbits=-zlib.MAX_WBITS),
+        compress=partial(_stream, module, library.level),
         compress_block=partial(_block, module, library.level),
         crc32=module.crc32,
     )
+
+
+def _stream(module: ModuleType, level: int, data: bytes) -> bytes:
+    # Not the module's `compress`: isal's starts from memory as it finds it, and its bytes depend on that.
+    stream = module.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    compressed: bytes = stream.compress(data) + stream.flush()
+    return compressed
 
 
 def _block(module: ModuleType, level: int, data: bytes) -> bytes:

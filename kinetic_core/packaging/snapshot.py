@@ -18,7 +18,7 @@ from kinetic_core.packaging.packing import Packer, Piece, Run, is_long
 from kinetic_core.packaging.source import COPIED_BYTES
 from kinetic_core.packaging.zipformat import Member, Moments, local_time_mark, needs_wide_sizes
 
-_MAGIC: Final = b"kinetic snapshot 1\n"
+_MAGIC: Final = b"kinetic snapshot 2\n"
 _SECOND: Final = 10**9
 
 

@@ -1,7 +1,11 @@
+import os
 import random
+import subprocess
+import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -67,6 +71,35 @@ def test_bytes_do_not_depend_on_what_was_compressed_before_or_on_the_thread(code
     with ThreadPoolExecutor(2) as pool:
         backwards = list(pool.map(lambda piece: (codec.compress(piece), codec.compress_block(piece)), pieces[::-1]))
     assert backwards[::-1] == alone
+
+
+_DIGEST: Final = """
+import hashlib, sys
+from kinetic_core.packaging.deflate import LIBRARIES, find_codec
+
+(library,) = (library for library in LIBRARIES if library.module == sys.argv[1])
+codec = find_codec([library, LIBRARIES[-1]])
+text = b"".join(b"def f%d(x):\\n    return x + %d\\n" % (number, number * 7) for number in range(20_000))
+digest = hashlib.sha256(codec.name.encode())
+for size in (100, 700, 5_000, 40_000, 100_000):
+    for start in range(0, len(text), size):
+        piece = text[start : start + size]
+        digest.update(codec.compress(piece) + codec.compress_block(piece))
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=[library.module for library in LIBRARIES])
+def test_bytes_do_not_depend_on_what_memory_held_before(library: Library) -> None:
+    pytest.importorskip(library.module)
+
+    def digest(filled_with: str) -> str:
+        # Two settings of the C library's allocator: what it fills new memory with.
+        environ = os.environ | {"MALLOC_PERTURB_": filled_with, "PYTHONMALLOC": "malloc"}
+        command = [sys.executable, "-c", _DIGEST, library.module]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+
+    assert len({digest("1"), digest("90"), digest("165")}) == 1
 
 
 @given(data=st.binary(max_size=2000), start=st.integers(0, 2**32 - 1))
