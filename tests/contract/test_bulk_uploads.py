@@ -50,6 +50,8 @@ def test_each_small_file_is_one_request_and_larger_ones_are_left(bench: Bench, f
     bench.proxy.break_()
     assert list(bench.store.put_files(files, progress=told.append)) == ["job/02"]
     assert len(bench.proxy.seen) == FILES - 1
+    # Each would be a round trip more.
+    assert bench.proxy.asking == []
     del files["job/02"]
     assert sorted(told) == sorted(len(data) for data in contents(files).values())
     assert held(bench) == contents(files)
