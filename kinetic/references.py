@@ -3,7 +3,6 @@
 import functools
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.hashes import HashCache
-from kinetic.transfers import Transfer, transfer
+from kinetic.transfers import transfer
 from kinetic_core.errors import ObjectNotFoundError, PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.listing import NAME, STATUS
@@ -24,7 +23,6 @@ MARKER_SUFFIX: Final = ".complete"
 RENEWED_S: Final = 15 * 86_400
 """A use renews the marker of content that is older; of what is younger, nobody knows when it was used last."""
 _UNSTAGED: Final = "cache:"
-_AT_ONCE: Final = 8
 
 
 def marker_key(sha256: str) -> str:
@@ -189,23 +187,4 @@ def _upload(storage: Storage, content: _Content) -> None:
         if found.key not in files:
             storage.delete_prefix(found.key)
     with transfer("upload", content.path.name, storage, size_bytes=content.hashed.digest.size_bytes) as moving:
-        _put_files(moving, files)
-
-
-def _put_files(moving: Transfer, files: Mapping[str, Path]) -> None:
-    """Put files, some at once: one after the other, small ones would wait for the network most of the time."""
-    if len(files) == 1:
-        ((key, path),) = files.items()
-        moving.put_file(path, key)
-        return
-    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
-        puts = [pool.submit(moving.put_file, path, key) for key, path in files.items()]
-        try:
-            for put in wait(puts, return_when=FIRST_EXCEPTION).done:
-                put.result()
-        except BaseException:
-            # What runs already is waited for: it must not write behind the back of who takes it away again.
-            pool.shutdown(cancel_futures=True)
-            raise
+        moving.put_files(files)

@@ -6,7 +6,7 @@ Nothing is shown of what takes less than a second.
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from kinetic import terminal
 from kinetic.log import tell, wants_warnings_only
-from kinetic_core.plugin import ReportingStorage, Storage
+from kinetic_core.plugin import BulkStorage, ReportingStorage, Storage
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Direction = Literal["upload", "download"]
 
 WORTH_SHOWING_S: Final = 1.0
+_AT_ONCE: Final = 8
 # The batch's transfer, where a thread fetches one of many results.
 _outer: "ContextVar[Transfer | None]" = ContextVar("outer transfer", default=None)
 
@@ -50,6 +51,18 @@ class Transfer:
             self.storage.put_file(path, key)
             self._move(path.stat().st_size)
         self._count()
+
+    def put_files(self, files: Mapping[str, Path]) -> None:
+        """Store files by their keys, some at once: one after the other, small ones would wait most of the time.
+
+        When this raises, none of them is under way any more.
+        """
+        left = files.keys() if len(files) == 1 else self._put_in_bulk(files)
+        if len(left) == 1:
+            (key,) = left
+            self.put_file(files[key], key)
+        elif left:
+            self._put_side_by_side({key: files[key] for key in left})
 
     def get_file(self, key: str, path: Path) -> None:
         """Fetch a file, as the store's own method does."""
@@ -91,15 +104,36 @@ class Transfer:
             duration_s=round(took_s, 1),
         )
 
+    def _put_in_bulk(self, files: Mapping[str, Path]) -> Collection[str]:
+        """Store what the store takes in bulk; return the keys of the rest."""
+        if not isinstance(self.storage, BulkStorage):
+            return files.keys()
+        left = self.storage.put_files(files, progress=self._move)
+        self._count(len(files) - len(left))
+        return left
+
+    def _put_side_by_side(self, files: Mapping[str, Path]) -> None:
+        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
+            puts = [pool.submit(self.put_file, path, key) for key, path in files.items()]
+            try:
+                for put in wait(puts, return_when=FIRST_EXCEPTION).done:
+                    put.result()
+            except BaseException:
+                # What runs already is waited for: it must not write behind the back of who takes it away again.
+                pool.shutdown(cancel_futures=True)
+                raise
+
     def _move(self, size_bytes: int) -> None:
         with self._lock:
             self._moved += size_bytes
             if self._bar is not None:
                 self._bar.show(self._moved)
 
-    def _count(self) -> None:
+    def _count(self, files: int = 1) -> None:
         with self._lock:
-            self._files += 1
+            self._files += files
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from kinetic.testing.contract import Contract
 from kinetic.testing.place import Place
 from kinetic_core.errors import ObjectNotFoundError, StorageError
-from kinetic_core.plugin import Storage
+from kinetic_core.plugin import BulkStorage, Storage
 
 ODD_KEYS: Final = (
     "plain",
@@ -82,6 +82,21 @@ class StorageContract(Contract):
         store.put_file(local / "in", "job/context.zip")
         store.get_file("job/context.zip", local / "out")
         assert (local / "out").read_bytes() == (local / "in").read_bytes()
+
+    def test_files_taken_in_bulk_come_back_and_the_others_are_named(self, store: Storage, local: Path) -> None:
+        if not isinstance(store, BulkStorage):
+            pytest.skip("the store takes nothing in bulk")
+        contents = {f"cache/{number}/a?b#c [{number}]": b"x" * number for number in range(20)} | {
+            "cache/large": bytes(9_000_000)
+        }
+        files = {key: local / str(number) for number, key in enumerate(contents)}
+        for key, path in files.items():
+            path.write_bytes(contents[key])
+        moved: list[int] = []
+        left = store.put_files(files, progress=moved.append)
+        taken = {key: data for key, data in contents.items() if key not in left}
+        assert {key: store.get_bytes(key) for key in keys(store)} == taken
+        assert sum(moved) == sum(map(len, taken.values()))
 
     def test_an_empty_object_exists(self, store: Storage) -> None:
         store.put_bytes(b"", "empty")

@@ -19,7 +19,7 @@ from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInf
 from kinetic_core.plugin.markers import HOOK_API, hookimpl, hookspec
 from kinetic_core.plugin.reference import ReferenceHandler, ReferenceType
 from kinetic_core.plugin.serializer import Serializer
-from kinetic_core.plugin.storage import Progress, ReportingStorage, Storage, StorageDriver, StoredObject
+from kinetic_core.plugin.storage import BulkStorage, Progress, ReportingStorage, Storage, StorageDriver, StoredObject
 from kinetic_core.wire.plain import read_plain_record
 from kinetic_core.wire.reference import Reference
 from kinetic_core.wire.result import Result
@@ -31,6 +31,7 @@ __all__ = [
     "Artifact",
     "Backend",
     "BackendDriver",
+    "BulkStorage",
     "Cache",
     "Call",
     "Capability",

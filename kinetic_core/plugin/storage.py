@@ -1,8 +1,8 @@
 """Storage: where artifacts lie between client and pod."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
@@ -77,6 +77,20 @@ class ReportingStorage(Storage, Protocol):
 
     def get_file(self, key: str, path: Path, *, progress: Progress | None = None) -> None:
         """Write the object to the path, whole or not at all; tell `progress` meanwhile."""
+
+
+@runtime_checkable
+class BulkStorage(Protocol):
+    """A store that takes many small files with less work for each than a call of `put_file` is. No store has to be.
+
+    The client looks whether the method is there.
+    """
+
+    def put_files(self, files: Mapping[str, Path], *, progress: Progress | None = None) -> Collection[str]:
+        """Store some of the files as `put_file` would, by their keys; return the keys of those that it leaves to that.
+
+        After a failure no file is begun, and what was under way is done when the call raises.
+        """
 
 
 @attrs.frozen(kw_only=True)

@@ -4,6 +4,7 @@ adlfs takes names for URLs, so `a?b` and `a#b` would be others; it compares no c
 on its own.
 """
 
+import asyncio
 import base64
 import hashlib
 import os
@@ -38,45 +39,18 @@ class AzureBucket:
         self._container, _, folder = root.partition("/")
         self._folder = f"{folder}/" if folder else ""
 
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that requests run on."""
+        loop: asyncio.AbstractEventLoop = self._system.loop
+        return loop
+
     def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
-        run(self._system.loop, self._put(name, data, writer=writer, only_new=only_new), sent_bytes=len(data))
+        run(self.loop, self.send(name, data, writer=writer, only_new=only_new), sent_bytes=len(data))
 
-    def writer_of(self, name: str) -> str | None:
-        """Return the label of an object."""
-        label: str | None = run(self._system.loop, self._properties(name)).metadata.get(WRITER)
-        return label
-
-    def upload(self, name: str) -> "_Blocks":
-        """Begin an object that is too large for one request."""
-        return _Blocks(self, name)
-
-    def get(self, name: str, sink: Sink) -> None:
-        """Write the object's bytes to the sink."""
-        run(self._system.loop, self._get(name, sink))
-
-    def holds(self, name: str) -> bool:
-        """Tell whether an object has this name."""
-        try:
-            found = run(self._system.loop, self._properties(name))
-        except FileNotFoundError:
-            return False
-        return not _is_folder(found)
-
-    def page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:
-        """Return objects whose names start with the prefix, and where the next page begins."""
-        return run(self._system.loop, self._page(self._folder + prefix, mark))
-
-    def delete(self, names: Sequence[str]) -> None:
-        """Delete the objects one after another; absence is no error."""
-        for name in names:
-            run(self._system.loop, self._delete(name))
-
-    def client(self, name: str) -> Any:
-        """Return the client of one blob."""
-        return self._system.service_client.get_blob_client(self._container, self._folder + name)
-
-    async def _put(self, name: str, data: bytes, *, writer: str | None, only_new: bool) -> None:
+    async def send(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
+        """Store the bytes at once, on the loop."""
         digest = md5(data)
         async with self.client(name) as blob:
             with _told():
@@ -93,6 +67,40 @@ class AzureBucket:
                 except ResourceExistsError as error:
                     raise TakenError(name) from error
         compare(stored.get("content_md5"), digest)
+
+    def writer_of(self, name: str) -> str | None:
+        """Return the label of an object."""
+        label: str | None = run(self.loop, self._properties(name)).metadata.get(WRITER)
+        return label
+
+    def upload(self, name: str) -> "_Blocks":
+        """Begin an object that is too large for one request."""
+        return _Blocks(self, name)
+
+    def get(self, name: str, sink: Sink) -> None:
+        """Write the object's bytes to the sink."""
+        run(self.loop, self._get(name, sink))
+
+    def holds(self, name: str) -> bool:
+        """Tell whether an object has this name."""
+        try:
+            found = run(self.loop, self._properties(name))
+        except FileNotFoundError:
+            return False
+        return not _is_folder(found)
+
+    def page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:
+        """Return objects whose names start with the prefix, and where the next page begins."""
+        return run(self.loop, self._page(self._folder + prefix, mark))
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Delete the objects one after another; absence is no error."""
+        for name in names:
+            run(self.loop, self._delete(name))
+
+    def client(self, name: str) -> Any:
+        """Return the client of one blob."""
+        return self._system.service_client.get_blob_client(self._container, self._folder + name)
 
     async def _properties(self, name: str) -> Any:
         async with self.client(name) as blob:
@@ -151,10 +159,10 @@ class _Blocks:
         self._token = os.urandom(12).hex()
 
     def send(self, number: int, data: bytes) -> str:
-        return run(self._bucket._system.loop, self._send(number, data), sent_bytes=len(data))  # noqa: SLF001
+        return run(self._bucket.loop, self._send(number, data), sent_bytes=len(data))
 
     def finish(self, receipts: Sequence[Any]) -> None:
-        run(self._bucket._system.loop, self._finish(receipts))  # noqa: SLF001
+        run(self._bucket.loop, self._finish(receipts))
 
     def discard(self) -> None: ...
 

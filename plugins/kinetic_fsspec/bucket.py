@@ -1,10 +1,12 @@
 """What a store is asked for: one bucket, single requests, each tried once and checked."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol, runtime_checkable
 
 from kinetic_core.errors import KineticError
 from kinetic_core.plugin import StoredObject
+from kinetic_fsspec.tally import Tally
 
 WRITER: Final = "kinetic_writer"
 """Name of the label that tells which call wrote an object; a name that every cloud takes."""
@@ -93,3 +95,33 @@ class Bucket(Protocol):
 
     def delete(self, names: Sequence[str]) -> None:
         """Delete the objects, in this order where it matters; absence is no error."""
+
+
+@runtime_checkable
+class LoopBucket(Bucket, Protocol):
+    """A bucket whose requests run on an event loop, so that many are under way with no thread for each."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop."""
+
+    async def send(self, name: str, data: bytes) -> None:
+        """Store the bytes at once, as `put` does without a label."""
+
+
+@runtime_checkable
+class StreamingBucket(Bucket, Protocol):
+    """A bucket that takes a large object in one request more cheaply than in parts."""
+
+    def stream(self, name: str, source: BinaryIO, size_bytes: int, tally: Tally) -> None:
+        """Store a file in one request.
+
+        Args:
+            name: Of the object.
+            source: An open file, that nobody writes to meanwhile.
+            size_bytes: Of the file.
+            tally: Told of what was sent.
+
+        Raises:
+            DamagedError: The store received other bytes.
+        """

@@ -7,23 +7,27 @@ six times; see docs/adr/0017.
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote, urlencode
 
 from gcsfs.core import GCSFileSystem
-from gcsfs.retry import validate_response
+from gcsfs.retry import HttpError, validate_response
+from yarl import URL
 
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.transience import DamagedError
 from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
-from kinetic_fsspec.checksums import Crc32c, crc32c
-from kinetic_fsspec.loops import run
+from kinetic_fsspec.checksums import Crc32c, crc32c, crc32c_of_file
+from kinetic_fsspec.loops import StallLimit, run
+from kinetic_fsspec.tally import Tally
 
 _CHUNK_BYTES: Final = 1 << 20
+_TYPE: Final = "application/octet-stream"
 _AT_ONCE: Final = 16
 _MOST_COMPOSED: Final = 32
 # Without the decorator that tries again.
@@ -44,9 +48,26 @@ class GcsBucket:
         self._bucket, _, folder = root.partition("/")
         self._folder = f"{folder}/" if folder else ""
 
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that requests run on."""
+        loop: asyncio.AbstractEventLoop = self._system.loop
+        return loop
+
     def put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> None:
         """Store the bytes at once."""
-        self._put(name, data, writer=writer, only_new=only_new)
+        is_plain = writer is None and not only_new
+        call = self.send(name, data) if is_plain else self._claim(name, data, writer=writer, only_new=only_new)
+        run(self.loop, call, sent_bytes=len(data))
+
+    async def send(self, name: str, data: bytes) -> None:
+        """Store the bytes at once, on the loop."""
+        await self._send(name, data)
+
+    def stream(self, name: str, source: BinaryIO, size_bytes: int, tally: Tally) -> None:
+        """Store a file in one request, which reads it while it is sent."""
+        total = crc32c_of_file(source)
+        run(self.loop, self._stream(name, source, size_bytes, total, tally))
 
     def writer_of(self, name: str) -> str | None:
         """Return the label of an object."""
@@ -94,7 +115,49 @@ class GcsBucket:
         """Delete the objects; absence is no error."""
         run(self._system.loop, _all(self._delete(name) for name in names))
 
-    def _put(self, name: str, data: bytes, *, writer: str | None = None, only_new: bool = False) -> dict[str, Any]:
+    async def _send(self, name: str, data: bytes) -> dict[str, Any]:
+        # A small body as it is; aiohttp sends a large one in pieces only where it reads it.
+        body = data if len(data) < _CHUNK_BYTES else BytesIO(data)
+        return await self._post(name, body, len(data), crc32c(data))
+
+    async def _stream(self, name: str, source: BinaryIO, size_bytes: int, total: str, tally: Tally) -> None:
+        stall = StallLimit()
+        async with stall.limit:
+
+            async def body() -> AsyncIterator[bytes]:
+                source.seek(0)
+                # It was read a moment ago for its checksum, so the disk makes nobody on the loop wait.
+                while chunk := source.read(_CHUNK_BYTES):
+                    yield chunk
+                    stall.begin_anew(len(chunk))
+                    tally.add(len(chunk))
+
+            await self._post(name, body(), size_bytes, total)
+
+    async def _post(self, name: str, body: Any, size_bytes: int, total: str) -> dict[str, Any]:
+        """Send data alone in one request; the store compares the checksum before the object appears."""
+        system = self._system
+        await system._set_session()  # noqa: SLF001
+        params = {"uploadType": "media", "fields": "name,generation,size,crc32c", "name": self._folder + name}
+        place = f"b/{quote(self._bucket, safe='')}/o"
+        told = {"Content-Type": _TYPE, "Content-Length": str(size_bytes), "X-Goog-Hash": f"crc32c={total}"}
+        async with system.session.post(
+            URL(
+                f"{system._location}/upload/storage/v1/{place}?{urlencode(system._get_params(params))}",  # noqa: SLF001
+                encoded=True,
+            ),
+            headers=system._get_headers(told),  # noqa: SLF001
+            data=body,
+            timeout=system.requests_timeout,
+        ) as reply:
+            contents = await reply.read()
+        with _told():
+            validate_response(reply.status, contents, place)
+        stored: dict[str, Any] = json.loads(contents)
+        _compare(stored.get("crc32c"), total)
+        return stored
+
+    async def _claim(self, name: str, data: bytes, *, writer: str | None, only_new: bool) -> None:
         """Send metadata and data in one request; the store compares the checksum before the object appears."""
         told: dict[str, Any] = {"name": self._folder + name, "crc32c": crc32c(data)}
         if writer is not None:
@@ -104,27 +167,25 @@ class GcsBucket:
             (
                 f"--{boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n".encode(),
                 json.dumps(told).encode(),
-                f"\r\n--{boundary}\r\nContent-Type: application/octet-stream\r\n\r\n".encode(),
+                f"\r\n--{boundary}\r\nContent-Type: {_TYPE}\r\n\r\n".encode(),
                 data,
                 f"\r\n--{boundary}--\r\n".encode(),
             )
         )
         try:
-            stored = self._call(
-                "POST",
-                f"{self._system._location}/upload/storage/v1/b/{{}}/o",  # noqa: SLF001
-                self._bucket,
-                uploadType="multipart",
-                headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
-                # A small body as it is; aiohttp sends a large one in pieces only where it reads it.
-                data=body if len(body) < _CHUNK_BYTES else BytesIO(body),
-                ifGenerationMatch=0 if only_new else None,
-                sent_bytes=len(body),
-            )
+            with _told():
+                stored = await self._request(
+                    "POST",
+                    f"{self._system._location}/upload/storage/v1/b/{{}}/o",  # noqa: SLF001
+                    self._bucket,
+                    uploadType="multipart",
+                    headers={"Content-Type": f'multipart/related; boundary="{boundary}"'},
+                    data=body if len(body) < _CHUNK_BYTES else BytesIO(body),
+                    ifGenerationMatch=0 if only_new else None,
+                )
         except FileExistsError as error:
             raise TakenError(name) from error
         _compare(stored.get("crc32c"), told["crc32c"])
-        return stored
 
     def _compose(self, name: str, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         told = {
@@ -164,9 +225,11 @@ class GcsBucket:
         except FileNotFoundError:
             return
 
-    def _call(self, method: str, path: str, *args: str, sent_bytes: int = 0, **options: Any) -> dict[str, Any]:
-        request = _request(self._system, method, path, *args, **options)
-        _, _, _, contents = run(self._system.loop, request, sent_bytes=sent_bytes)
+    def _call(self, method: str, path: str, *args: str, **options: Any) -> dict[str, Any]:
+        return run(self.loop, self._request(method, path, *args, **options))
+
+    async def _request(self, method: str, path: str, *args: str, **options: Any) -> dict[str, Any]:
+        _, _, _, contents = await _request(self._system, method, path, *args, **options)
         answer: dict[str, Any] = json.loads(contents)
         return answer
 
@@ -183,7 +246,8 @@ class _Composition:
     def send(self, number: int, data: bytes) -> dict[str, Any]:
         name = f"{self._folder}/{number}"
         self._sent.add(name)
-        return self._bucket._put(name, data)  # noqa: SLF001 - one of the two is useless without the other
+        # One of the two is useless without the other.
+        return run(self._bucket.loop, self._bucket._send(name, data), sent_bytes=len(data))  # noqa: SLF001
 
     def finish(self, receipts: Sequence[Any]) -> None:
         level = 0
@@ -201,6 +265,17 @@ class _Composition:
 
     def discard(self) -> None:
         self._bucket.delete(sorted(self._sent))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell a body that was altered on its way from other refusals."""
+    try:
+        yield
+    except (HttpError, ValueError) as error:
+        if "crc32c" in str(error).lower():
+            raise DamagedError(str(error)) from error
+        raise
 
 
 def _compare(theirs: str | None, ours: str) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import functools
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from kinetic_core.wire.loopthread import LoopThread
@@ -32,17 +33,40 @@ def run(loop: asyncio.AbstractEventLoop, call: Coroutine[Any, Any, T], *, sent_b
     Raises:
         TimeoutError: The peer takes no more of the body.
     """
-
-    async def waited() -> T:
-        async with asyncio.timeout(STALLED_S + sent_bytes / SLOWEST if sent_bytes else None):
-            return await call
-
-    future = asyncio.run_coroutine_threadsafe(waited(), loop)
+    future = asyncio.run_coroutine_threadsafe(limited(call, sent_bytes=sent_bytes), loop)
     try:
         return future.result()
     except BaseException:
         future.cancel()
         raise
+
+
+async def limited(call: Awaitable[T], *, sent_bytes: int = 0) -> T:
+    """Await the call, and give it up where the peer takes no more of its body.
+
+    Args:
+        call: One request.
+        sent_bytes: Size of its body.
+
+    Raises:
+        TimeoutError: The peer takes no more of the body.
+    """
+    async with asyncio.timeout(STALLED_S + sent_bytes / SLOWEST if sent_bytes else None):
+        return await call
+
+
+class StallLimit:
+    """Gives up a request with a body of any size, once the peer has taken nothing of it for a while."""
+
+    def __init__(self) -> None:
+        """Make it; a block of `async with` its `limit` is what it gives up, by a `TimeoutError`."""
+        self.limit = asyncio.timeout(STALLED_S)
+
+    def begin_anew(self, size_bytes: int) -> None:
+        """Take note that the peer took something; the next piece is of this size."""
+        # A peer that answers early leaves the rest of the body to whoever writes it, behind the block.
+        with suppress(RuntimeError):
+            self.limit.reschedule(asyncio.get_running_loop().time() + STALLED_S + size_bytes / SLOWEST)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Stores behind an fsspec driver: keys, retries, and files of any size, over what one bucket can do."""
 
 import os
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -12,15 +12,18 @@ from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.plugin import Progress, StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.transience import DamagedError
-from kinetic_fsspec.bucket import Bucket, Sink, TakenError
+from kinetic_fsspec.bucket import Bucket, LoopBucket, Sink, StreamingBucket, TakenError
 from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import LocalSink, write_local
 from kinetic_fsspec.retries import Retries
+from kinetic_fsspec.small import put_small
 from kinetic_fsspec.tally import Tally
 from kinetic_fsspec.uploads import PART_BYTES, upload_in_parts
 
 WHOLE_BYTES: Final = 2 * PART_BYTES
 """What is not larger goes in one request."""
+STREAMED_BYTES: Final = 1 << 30
+"""What is not larger goes in one request at first, where that costs the store less than parts do."""
 _DELETED_AT_ONCE: Final = 1000
 
 
@@ -35,6 +38,7 @@ class RemoteStorage:
     url: str = attrs.field(converter=_without_slash)
     bucket: Bucket = attrs.field(repr=False)
     retries: Retries = attrs.field(repr=False)
+    streamed_bytes: int = attrs.field(default=STREAMED_BYTES, repr=False)
 
     def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
         """Store the file's bytes under the key, replacing what is there; told of is each request that is done."""
@@ -44,7 +48,7 @@ class RemoteStorage:
                 size_bytes = os.fstat(source.fileno()).st_size
                 data = source.read() if size_bytes <= WHOLE_BYTES else None
                 if data is None:
-                    self._put_parts(source, size_bytes, name, where, tally)
+                    self._put_large(source, size_bytes, name, where, tally)
         except KineticError:
             raise
         except OSError as error:
@@ -53,13 +57,20 @@ class RemoteStorage:
             self._put(data, name, where)
             tally.add(len(data))
 
+    def put_files(self, files: Mapping[str, Path], *, progress: Progress | None = None) -> Collection[str]:
+        """Store those files that are small, many with little work for each; return the keys of the others."""
+        if not isinstance(self.bucket, LoopBucket):
+            return files.keys()
+        named = [(key, self._name(key), path) for key, path in files.items()]
+        return put_small(self.bucket, self.retries, named, url_of=self.url_of, tally=Tally(progress))
+
     def put_bytes(self, data: bytes, key: str) -> None:
         """Store the bytes under the key, replacing what is there."""
         name, where = self._name(key), self.url_of(key)
         if len(data) <= WHOLE_BYTES:
             self._put(data, name, where)
         else:
-            self._put_parts(BytesIO(data), len(data), name, where, Tally(None))
+            self._put_large(BytesIO(data), len(data), name, where, Tally(None))
 
     def put_if_absent(self, data: bytes, key: str) -> bool:
         """Store the bytes unless the key exists; tell whether this call stored them."""
@@ -136,7 +147,13 @@ class RemoteStorage:
     def _put(self, data: bytes, name: str, where: str) -> None:
         self.retries("write", where, lambda _: self.bucket.put(name, data))
 
-    def _put_parts(self, source: BinaryIO, size_bytes: int, name: str, where: str, tally: Tally) -> None:
+    def _put_large(self, source: BinaryIO, size_bytes: int, name: str, where: str, tally: Tally) -> None:
+        bucket = self.bucket
+        if isinstance(bucket, StreamingBucket) and size_bytes <= self.streamed_bytes:
+            if self.retries.goes_well("write", where, lambda: bucket.stream(name, source, size_bytes, tally)):
+                return
+            # Over a poor line only parts arrive, each of which goes again by itself.
+            tally.start_over()
         upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where, tally=tally)
 
     def _get(self, name: str, sink: Sink) -> None:

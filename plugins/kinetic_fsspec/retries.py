@@ -39,13 +39,14 @@ class Retries:
     log: Logger = attrs.field(repr=False)
     masked: Masked
 
-    def __call__(self, operation: str, where: str, call: Callable[[int], T]) -> T:
+    def __call__(self, operation: str, where: str, call: Callable[[int], T], *, failure: Exception | None = None) -> T:
         """Return what the call returns.
 
         Args:
             operation: A verb, such as `read`.
             where: URL of the object.
             call: One request; told which attempt it is, from 1. It starts from the beginning each time.
+            failure: Of a first attempt that was made elsewhere.
 
         Raises:
             ObjectNotFoundError: The object is absent.
@@ -53,13 +54,15 @@ class Retries:
         """
         began_s, made = time.monotonic(), 1
         with translated(operation, where, attempts=lambda: made, masked=self.masked):
-            try:
-                # Nearly all go well at once: what counts attempts costs as much as a small request.
-                return call(1)
-            except Exception as error:
-                if may_pass(error) is not True:
-                    raise
-                failed: Exception | None = error
+            if failure is None:
+                try:
+                    # Nearly all go well at once: what counts attempts costs as much as a small request.
+                    return call(1)
+                except Exception as error:  # noqa: BLE001 - it is raised again, now or after others
+                    failure = error
+            if may_pass(failure) is not True:
+                raise failure
+            failed: Exception | None = failure
 
             def attempt() -> T:
                 nonlocal made, failed
@@ -71,6 +74,27 @@ class Retries:
 
             return self._repeating(operation, where, since_s=began_s)(attempt)
 
+    def goes_well(self, operation: str, where: str, call: Callable[[], object]) -> bool:
+        """Make a request once; tell whether it went well, where there is another way to do it.
+
+        Args:
+            operation: A verb, such as `write`.
+            where: URL of the object.
+            call: The request.
+
+        Raises:
+            StorageError: It failed in a way that would meet any other request, too.
+        """
+        with translated(operation, where, masked=self.masked):
+            try:
+                call()
+            except Exception as error:
+                if may_pass(error) is not True:
+                    raise
+                self._tell(operation, where, 1, error)
+                return False
+            return True
+
     def _repeating(self, operation: str, where: str, *, since_s: float) -> "Retrying":
         from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
 
@@ -80,7 +104,7 @@ class Retries:
             stop=stop_after_attempt(policy.attempts)
             | stop_before_delay(max(0.0, policy.total_s - (time.monotonic() - since_s))),
             wait=lambda state: self._pause_s(state.attempt_number),
-            before_sleep=lambda state: self._tell(operation, where, state),
+            before_sleep=lambda state: self._tell_again(operation, where, state),
             sleep=policy.sleep,
             reraise=True,
         )
@@ -90,12 +114,14 @@ class Retries:
         pause_s = min(self.policy.first_s * 2.0 ** (attempt - 1), self.policy.longest_s)
         return pause_s * random.uniform(1.0, 1.5)  # noqa: S311 - nobody gains by guessing it
 
-    def _tell(self, operation: str, where: str, state: Any) -> None:
-        error = state.outcome.exception()
+    def _tell_again(self, operation: str, where: str, state: Any) -> None:
+        self._tell(operation, where, state.attempt_number, state.outcome.exception())
+
+    def _tell(self, operation: str, where: str, attempt: int, error: BaseException) -> None:
         self.log.info(
             "storage_request_repeated",
             operation=operation,
             url=where,
-            attempt=state.attempt_number,
+            attempt=attempt,
             error=self.masked(f"{type(error).__name__}: {error}"),
         )

@@ -24,7 +24,7 @@ FILES: Final = 30
 
 def slow_uploads() -> Rule:
     """Hold all but the first ten files."""
-    return Rule(fault="held", method="POST", path="uploadType=multipart", skip=10, times=99)
+    return Rule(fault="held", method="POST", path="uploadType=media", skip=10, times=99)
 
 
 @attrs.frozen(kw_only=True)
@@ -87,7 +87,7 @@ def test_without_a_terminal_each_is_one_line_at_the_level_of_stages(held: Held) 
     held.proxy.break_(slow_uploads())
     process = held.project.start(SCRIPT, environ=held.environ | {"KINETIC_LOG_LEVEL": "info"})
     try:
-        while held.proxy.count("POST", "uploadType=multipart") <= 10:
+        while held.proxy.count("POST", "uploadType=media") <= 10:
             assert process.poll() is None
             time.sleep(0.05)
         # The upload has begun before, so by its own clock it takes longer than a second.

@@ -58,6 +58,8 @@ def opened(place: Place, **policy: Any) -> Bench:
     context = DriverContext(log=log, environ={}, home=place.home, storage_options=options)
     how = Policy(**{"attempts": ATTEMPTS, "sleep": pauses.append, **policy})
     store = OPENERS[place.scheme](place.url, context, how)
+    # Here all large files go in parts; what goes in one stream at first is in test_streamed_uploads.py.
+    store.streamed_bytes = 0
     return Bench(scheme=place.scheme, store=store, proxy=place.proxy, log=log, pauses=pauses)
 
 

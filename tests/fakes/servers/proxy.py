@@ -69,6 +69,8 @@ class Proxy:
     rules: list[Rule] = attrs.field(factory=list)
     seen: list[tuple[str, str]] = attrs.field(factory=list)
     """Method and path of each request since the last `break_`."""
+    asking: list[str] = attrs.field(factory=list)
+    """Paths of the requests since then whose sender waited for leave to send the body."""
     loop: asyncio.AbstractEventLoop | None = None
 
     def break_(self, *rules: Rule) -> None:
@@ -78,6 +80,7 @@ class Proxy:
                 self.loop.call_soon_threadsafe(rule.lifted.set)
         self.rules[:] = rules
         self.seen.clear()
+        self.asking.clear()
 
     def count(self, method: str, path: str = ".*") -> int:
         """Return how many requests were seen."""
@@ -87,6 +90,8 @@ class Proxy:
         """Answer one request."""
         path = request.rel_url.raw_path_qs
         self.seen.append((request.method, path))
+        if "Expect" in request.headers:
+            self.asking.append(path)
         rule = next((rule for rule in self.rules if rule.strikes(request.method, path)), None)
         match rule and rule.fault:
             case "status" if rule:

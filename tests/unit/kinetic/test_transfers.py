@@ -5,7 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ import pytest
 from kinetic import terminal
 from kinetic.transfers import transfer
 from kinetic_core.errors import StorageError
+from kinetic_core.plugin import Progress
 from kinetic_fsspec.file import FileStorage
 from tests.fakes.memory_storage import MemoryStorage
 from tests.fakes.terminal import at_a_terminal
@@ -142,6 +143,44 @@ def test_a_store_that_tells_nothing_is_counted_by_whole_files(path: Path, lines:
             else:
                 moving.get_file("a", path)
     assert [line.partition(" files=")[2] for line in lines] == ["1 size_bytes=1000 duration_s=2.0"] * 2
+
+
+class BulkyStorage(MemoryStorage):
+    """Takes in bulk what is not named otherwise."""
+
+    def put_files(self, files: Mapping[str, Path], *, progress: Progress | None = None) -> Collection[str]:
+        self.requests.append(("put_files", " ".join(files)))
+        for key, path in files.items():
+            if not key.startswith("large"):
+                self.objects[key] = (path.read_bytes(), 0.0)
+                if progress is not None:
+                    progress(path.stat().st_size)
+        return [key for key in files if key.startswith("large")]
+
+
+@pytest.mark.parametrize("others", [[], ["large-1"], ["large-1", "large-2", "large-3"]])
+def test_what_a_store_takes_in_bulk_counts_with_the_files_that_it_leaves(
+    path: Path, lines: list[str], others: list[str]
+) -> None:
+    bulky = BulkyStorage()
+    files = dict.fromkeys(["a", *others, "b"], path)
+    with transfer("upload", "tree", bulky, size_bytes=None, clock=ticks(0.0, 2.0)) as moving:
+        moving.put_files(files)
+    assert bulky.requests[0] == ("put_files", " ".join(files))
+    assert sorted(bulky.requests[1:]) == [("put_file", key) for key in others]
+    assert sorted(bulky.objects) == sorted(files)
+    count = len(files)
+    assert lines == [f"upload_finished what='tree' files={count} size_bytes={count * 1000} duration_s=2.0"]
+
+
+def test_one_file_and_those_for_a_store_that_takes_nothing_in_bulk_go_alone(path: Path) -> None:
+    bulky, plain = BulkyStorage(), MemoryStorage()
+    with transfer("upload", "file", bulky, size_bytes=None) as moving:
+        moving.put_files({"a": path})
+    with transfer("upload", "tree", plain, size_bytes=None) as moving:
+        moving.put_files({"a": path, "b": path})
+    assert bulky.requests == [("put_file", "a")]
+    assert sorted(plain.requests) == [("put_file", "a"), ("put_file", "b")]
 
 
 def test_a_store_that_does_not_say_what_it_takes_is_told_nothing(path: Path, lines: list[str]) -> None:

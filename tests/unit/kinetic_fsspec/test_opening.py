@@ -56,7 +56,12 @@ def test_what_fsspec_is_configured_with_counts_and_what_is_said_to_us_counts_mor
     told = context(s3={"key": "ours", "config_kwargs": {"read_timeout": 5}}, s3a={"secret": "too"})
     system = open_s3("s3://bucket", told).bucket._system  # type: ignore[attr-defined]
     assert (system.key, system.secret, system.endpoint_url) == ("ours", "too", "https://s3.example.org")
-    assert system.config_kwargs == {"connect_timeout": 10, "read_timeout": 5, "retries": {"total_max_attempts": 1}}
+    assert system.config_kwargs == {
+        "connect_timeout": 10,
+        "read_timeout": 5,
+        "retries": {"total_max_attempts": 1},
+        "user_agent": "kinetic-run",
+    }
 
 
 @pytest.mark.usefixtures("azure")

@@ -1,0 +1,106 @@
+"""Large files that go in one stream at first, where that costs the store less; and in parts when that breaks."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kinetic_core.errors import StorageError
+from kinetic_fsspec.remote import STREAMED_BYTES
+from tests.contract.conftest import Servers, cloudy_place
+from tests.contract.test_storage_faults import DATA, WRITES, Bench, large_file, opened
+from tests.fakes.servers.proxy import Rule
+
+pytestmark = pytest.mark.slow
+
+MIB: Final = 1 << 20
+# As Cloud Storage says it.
+ALTERED: Final = json.dumps(
+    {"error": {"code": 400, "message": 'Provided CRC32C "AAA==" doesn\'t match calculated CRC32C "yZQ==".'}}
+)
+
+
+@pytest.fixture
+def bench(servers: Servers, tmp_path: Path) -> Bench:
+    made = opened(cloudy_place("gs", servers, tmp_path))
+    made.store.streamed_bytes = STREAMED_BYTES
+    return made
+
+
+def test_a_large_file_is_one_request_and_tells_of_each_megabyte(bench: Bench, tmp_path: Path) -> None:
+    path, told = large_file(tmp_path), list[int]()
+    bench.proxy.break_()
+    bench.store.put_file(path, "job/large file?", progress=told.append)
+    assert bench.proxy.count(WRITES) == len(bench.proxy.seen) == 1
+    assert told == [MIB] * (path.stat().st_size // MIB)
+    bench.store.get_file("job/large file?", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == path.read_bytes()
+    assert [(found.key, found.size_bytes) for found in bench.store.list()] == [("job/large file?", path.stat().st_size)]
+
+
+def test_large_bytes_are_one_request(bench: Bench) -> None:
+    data = os.urandom(MIB) * 33 + b"and more"
+    bench.proxy.break_()
+    bench.store.put_bytes(data, "job/large")
+    assert bench.proxy.count(WRITES) == 1
+    assert bench.store.get_bytes("job/large") == data
+
+
+@pytest.mark.parametrize("fault", ["status", "reset", "reset_mid_request", "lost_reply", "altered_request"])
+def test_a_stream_that_breaks_goes_on_in_parts(bench: Bench, fault: Any, tmp_path: Path) -> None:
+    path, told = large_file(tmp_path), list[int]()
+    bench.proxy.break_(Rule(fault=fault, method=WRITES))
+    bench.store.put_file(path, "job/large", progress=told.append)
+    # The stream, three parts, and what puts them together.
+    assert bench.proxy.count(WRITES) == 1 + 3 + 1
+    assert sum(told) == path.stat().st_size
+    assert bench.log.events("info") == ["storage_request_repeated"]
+    bench.store.get_file("job/large", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == path.read_bytes()
+    assert [one.key for one in bench.store.bucket.page("", "")[0]] == ["job/large"]
+
+
+def test_a_stream_that_is_refused_is_told_at_once(bench: Bench, tmp_path: Path) -> None:
+    bench.proxy.break_(Rule(fault="status", status=403, method=WRITES))
+    with pytest.raises(StorageError, match=r"cannot write .*job/large"):
+        bench.store.put_file(large_file(tmp_path), "job/large")
+    assert bench.proxy.count(WRITES) == 1
+    assert bench.store.bucket.page("", "") == ([], "")
+
+
+@pytest.mark.parametrize("fault", ["deaf", "mute"])
+def test_a_stream_of_which_the_peer_takes_no_more_is_given_up(
+    bench: Bench, fault: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinetic_fsspec.loops.STALLED_S", 1.0)
+    monkeypatch.setattr("kinetic_fsspec.loops.SLOWEST", 32 << 20)
+    path, told = large_file(tmp_path), list[int]()
+    bench.proxy.break_(Rule(fault=fault, method=WRITES))
+    bench.store.put_file(path, "job/large", progress=told.append)
+    assert bench.proxy.count(WRITES) == 1 + 3 + 1
+    assert sum(told) == path.stat().st_size
+    bench.store.get_file("job/large", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == path.read_bytes()
+
+
+def test_a_file_above_the_limit_goes_in_parts(bench: Bench, tmp_path: Path) -> None:
+    path = large_file(tmp_path)
+    bench.store.streamed_bytes = path.stat().st_size - 1
+    bench.proxy.break_()
+    bench.store.put_file(path, "job/large")
+    assert bench.proxy.count(WRITES) == 3 + 1
+
+
+def test_what_the_store_says_was_altered_is_sent_again(bench: Bench, tmp_path: Path) -> None:
+    path = large_file(tmp_path)
+    for put in (
+        lambda: bench.store.put_bytes(DATA, "job/key"),
+        lambda: bench.store.put_if_absent(DATA, "job/new"),
+        lambda: bench.store.put_file(path, "job/large"),
+    ):
+        bench.proxy.break_(Rule(fault="status", status=400, text=ALTERED, method=WRITES))
+        put()
+    assert len(list(bench.store.list())) == 3
+    assert bench.log.events("info") == ["storage_request_repeated"] * 3
