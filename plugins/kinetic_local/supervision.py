@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FIRST_POLL_S: Final = 0.002
 _LAST_POLL_S: Final = 0.05
+_SIGNS_OF_NO_MEMORY: Final = (b"MemoryError", b"Cannot allocate memory", b"failed to map segment")
+"""In a record: of the interpreter, the system, and the loader of extension modules."""
 
 
 class Supervision:
@@ -178,7 +180,7 @@ class Supervision:
     def _mentions_memory(self, host: int) -> bool:
         record = self._record_path(host)
         with suppress(OSError):
-            return record is not None and b"MemoryError" in record.read_bytes()
+            return record is not None and any(map(record.read_bytes().__contains__, _SIGNS_OF_NO_MEMORY))
         return False
 
     def _record_path(self, host: int) -> Path | None:
