@@ -90,7 +90,7 @@ class DataHandler:
         return None if value.is_remote else Path(value.path)
 
     def reference(self, value: Data, *, store_url: str | None) -> Reference:
-        """Return the reference, uploading nothing; a URL passes through unchanged.
+        """Return the reference, uploading nothing; a URL passes through, its scheme in small letters.
 
         Args:
             value: The data.
@@ -100,7 +100,9 @@ class DataHandler:
             PackagingError: It holds a name that stores keep for what is being written.
         """
         if value.is_remote:
-            return _reference(value, value.path)
+            # Drivers on the pod look for their scheme as it is written.
+            scheme, separator, rest = value.path.partition("://")
+            return _reference(value, f"{scheme.lower()}{separator}{rest}")
         content = self._content(value)
         if store_url is None:
             return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content)

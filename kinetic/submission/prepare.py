@@ -12,6 +12,7 @@ from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
 from kinetic.submission.context import pack_context
 from kinetic.submission.payload import PayloadWriting
+from kinetic.submission.reachable import Reach
 from kinetic.submission.references import References
 from kinetic.submission.snapshots import SnapshotCache
 from kinetic_core.errors import ConfigError, PackagingError, SerializationError
@@ -161,7 +162,7 @@ class _Preparation:
             findings=(
                 *root.findings,
                 *project.findings,
-                *references.findings,
+                *self._data_findings(references),
                 *scanned.findings,
                 *captured.findings,
                 *archived.findings,
@@ -289,6 +290,11 @@ class _Preparation:
         target = self._target(names.REQUIREMENTS_FILE)
         target.write_text(dependencies.requirements, encoding="utf-8")
         return Artifact(path=target, size_bytes=target.stat().st_size, sha256=sha256_of_file(target))
+
+    def _data_findings(self, references: References) -> Iterator[Finding]:
+        yield from references.findings
+        reach = Reach(host=self.connection.host, driver=self.driver, options=self.request.options)
+        yield from reach.findings(references.made, self.store.url if self.store is not None else None)
 
     def _ships_requirements(self) -> bool:
         return self.request.options.container_image == "prebuilt" or self._is_isolated()

@@ -354,6 +354,11 @@ def test_processes_that_upload_the_same_at_once_all_succeed(
     assert (tmp_path / "store/cache" / Data(folder).content_hash() / "a.txt").read_bytes() == b"alpha"
 
 
+def test_the_scheme_of_a_url_may_be_in_capitals(handler: DataHandler) -> None:
+    assert handler.reference(Data("GS://Bucket/A"), store_url=None).uri == "gs://Bucket/A"
+    assert handler.reference(Data("simplecache::GS://b"), store_url=None).uri == "simplecache::gs://b"
+
+
 @pytest.mark.parametrize("name", [".kinetic-part-x", "sub/.kinetic-part-x/y"])
 def test_a_name_that_stores_keep_for_themselves_is_refused_before_anything_is_uploaded(
     handler: DataHandler, store: CountingStorage, folder: Path, name: str
