@@ -33,15 +33,17 @@ def start(job: Job, number: int, start_runner: "StartRunner") -> Attempt:
     attempt = Attempt(f"{job.folder}-{number}")
     try:
         os.mkdir(attempt.folder, 0o700)  # noqa: PTH102 - pathlib would double the time until the runner starts
+        # Each runner reaches the store, which this process may not.
+        environ = job.environ if number == 1 else job.environ | {"KINETIC_ATTEMPT": str(number)}
         for host in range(job.hosts):
-            _start_host(attempt, job, host, start_runner)
+            _start_host(attempt, job, host, environ, start_runner)
     except OSError as error:
         attempt.error = error
     return attempt
 
 
-def _start_host(attempt: Attempt, job: Job, host: int, start_runner: "StartRunner") -> None:
-    folder, environ = attempt.folder, job.environ
+def _start_host(attempt: Attempt, job: Job, host: int, environ: "dict[str, str]", start_runner: "StartRunner") -> None:
+    folder = attempt.folder
     if job.hosts > 1:
         folder = f"{folder}/{host}"
         os.mkdir(folder, 0o700)  # noqa: PTH102 - as above

@@ -88,7 +88,6 @@ class Supervision:
             if not outcome.infrastructure or self._children.stopping:
                 return outcome
             self.record("job_retried", "RUNNING", outcome.reason, attempt=number)
-            self._forget_records()
             attempt = start(self._job, number + 1, self._start_runner)
         return self._see_through(attempt, self._job.retries + 1)
 
@@ -189,13 +188,6 @@ class Supervision:
             return None
         result = Path(self._job.result)
         return result.with_name(f"{result.stem}-worker-{host}{result.suffix}") if host else result
-
-    def _forget_records(self) -> None:
-        """Remove what hosts of a failed attempt wrote: a later attempt may succeed, and overwrites only host 0's."""
-        for host in range(1, self._job.hosts):
-            record = self._record_path(host)
-            if record is not None:
-                record.unlink(missing_ok=True)
 
 
 def _not_started(error: OSError, folder: str) -> str:
