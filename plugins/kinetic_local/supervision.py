@@ -104,6 +104,8 @@ class Supervision:
                     self.record("host_started", "RUNNING", pid=pid, mark=start_mark(pid), attempt=number, host=host)
             return self.watch(attempt.pids, self._host_outcome)
         finally:
+            if attempt.rendezvous is not None:
+                attempt.rendezvous.close()
             _remove(attempt.folder)
 
     def watch(self, pids: Sequence[int], outcome_of_host: Callable[[int, int], Outcome]) -> Outcome:
