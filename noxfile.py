@@ -24,7 +24,7 @@ LOCKS: dict[str, tuple[str, ...] | None] = {
     "kube36": None,
     "lint": None,
     "node": None,
-    "tests": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
+    "tests": ("azure", "cli", "gcs", "gitignore", "jax", "s3", "testing"),
     "tools": None,
     "types": ("azure", "cli", "gcs", "gitignore", "s3", "testing"),
     "wheel": ("cli",),

@@ -17,6 +17,7 @@ from kinetic_core.model.listing import NAME, STATUS
 from kinetic_core.plugin import DriverContext, Reference, Storage
 from kinetic_core.references.data import Data, size_findings
 from kinetic_core.references.hashing import Hashed, still_holds
+from kinetic_core.wire.names import PART_PREFIX
 
 CACHE: Final = "cache"
 MARKER_SUFFIX: Final = ".complete"
@@ -87,17 +88,23 @@ class DataHandler:
         return None if value.is_remote else Path(value.path)
 
     def reference(self, value: Data, *, store_url: str | None) -> Reference:
-        """Return the reference, uploading nothing; a URL passes through unchanged.
+        """Return the reference, uploading nothing; a URL passes through, its scheme in small letters.
 
         Args:
             value: The data.
             store_url: The store in which `stage` will put it; `None` names it by content alone.
+
+        Raises:
+            PackagingError: It holds a name that stores keep for what is being written.
         """
         if value.is_remote:
-            return _reference(value, value.path)
+            # Drivers on the pod look for their scheme as it is written.
+            scheme, separator, rest = value.path.partition("://")
+            return _reference(value, f"{scheme.lower()}{separator}{rest}")
         content = self._content(value)
         if store_url is None:
             return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content)
+        _refuse_reserved(value, content)
         name = "" if content.hashed.is_dir else content.path.name
         return _reference(value, f"{store_url}/{content.folder}/{name}", content)
 
@@ -144,6 +151,16 @@ class DataHandler:
 
     def _content(self, value: Data) -> _Content:
         return _Content(path=Path(value.path), hashed=self._hashed(value))
+
+
+def _refuse_reserved(value: Data, content: _Content) -> None:
+    """Refuse what stores would, before anything is uploaded."""
+    for row in content.hashed.listing():
+        if any(part.startswith(PART_PREFIX) for part in row[NAME].split("/")):
+            raise PackagingError(
+                f"{value!r} holds {row[NAME]!r}: in a store, names that begin with {PART_PREFIX!r} are those of"
+                " objects that are being written; rename it, or remove it where it was left there by one"
+            )
 
 
 def _reference(value: Data, uri: str, content: _Content | None = None) -> Reference:

@@ -1,6 +1,7 @@
 """Writing a record where the client looks for it: completely or not at all."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,25 @@ class Destination:
         self._local = local_path(uri)
         self._remote: tuple[Any, str] | None = None if self._local else open_url(uri)
         self._scratch = scratch
+
+    def clear(self, log: Log) -> None:
+        """Remove the record of an earlier attempt, if there is one.
+
+        Raises:
+            Exception: The store refuses, or is down for good.
+        """
+        if self._local is not None:
+            self._local.unlink(missing_ok=True)
+            return
+        assert self._remote is not None  # noqa: S101 - one of the two is set
+        system, path = self._remote
+
+        def remove() -> None:
+            with suppress(FileNotFoundError):
+                system.rm_file(path)
+
+        with image_path():
+            retried(f"removal of {self.uri}", remove, log=log)
 
     def part_file(self) -> Path:
         """Return a new name to write the record under, in a directory that exists.

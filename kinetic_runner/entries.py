@@ -43,7 +43,7 @@ def plot(entries: Iterable[ZipEntry]) -> Plot:
     made = Plot([], {}, [])
     seen: set[str] = set()
     for entry in entries:
-        path = checked_path(entry.name)
+        path = _spelled(checked_path(entry.name))
         kind = stat.S_IFMT(entry.unix_mode or 0)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             made.links.append(entry.name)
@@ -98,6 +98,11 @@ def checked_path(name: str) -> str:
     if not path and not name.endswith("/"):
         raise ValueError(f"entry {name!r} has no name")
     return path
+
+
+def _spelled(path: str) -> str:
+    """Return a path as this process has to spell it, whose encoding of names need not be UTF-8."""
+    return path if path.isascii() else os.fsdecode(path.encode())
 
 
 def check_size(entries: Iterable[ZipEntry], archive_bytes: int, environ: Mapping[str, str]) -> str | None:

@@ -12,7 +12,7 @@ from kinetic_core.wire.plan import Plan
 from kinetic_runner.log import Log
 
 _BY_HAND: Final = "job-by-hand"
-_PINNED: Final = (names.ENV_JOB_ID, names.ENV_HOST_INDEX, names.ENV_NUM_HOSTS)
+_PINNED: Final = (names.ENV_JOB_ID, names.ENV_HOST_INDEX, names.ENV_NUM_HOSTS, names.ENV_COORDINATOR)
 
 
 def import_path(plan: Plan, workspace: Path, log: Log) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kinetic_core.wire.plan import Plan
 from kinetic_core.wire.removal import remove_tree
@@ -14,6 +14,9 @@ from kinetic_runner.filenames import FileNames
 from kinetic_runner.formats import PICKLE, Format
 from kinetic_runner.invoke import Outcome
 from kinetic_runner.log import Log
+
+if TYPE_CHECKING:
+    from kinetic_runner.meeting import Meeting
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class Job:
     kwargs: dict[str, Any] = field(default_factory=dict)
     link: WorkingDirLink | None = None
     outcome: Outcome = field(default_factory=Outcome)
+    meetings: Sequence["Meeting"] = ()
+    """In which this host met the others."""
     told_skew: set[str] = field(default_factory=set)
     """Which differences of version the log has been told of."""
 

@@ -3,10 +3,11 @@
 import os
 import sys
 import traceback
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from kinetic_core.wire.names import ENV_ATTEMPT
 from kinetic_runner.arguments import Arguments, parse
 from kinetic_runner.delivery import Destination
 from kinetic_runner.filenames import FileNames
@@ -51,7 +52,7 @@ def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> 
         return FAILURE
     job = begin(arguments, environ, log, host_index=index, scratch=scratch)
     try:
-        report = _report(arguments, index, scratch, log)
+        report = _report(arguments, index, scratch, environ, log)
     except Exception:  # noqa: BLE001 - there is nowhere to write a record to; the log is all that is left
         log.text(traceback.format_exc())
         job.clean()
@@ -62,8 +63,10 @@ def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> 
         job.clean()
 
 
-def _report(arguments: Arguments, index: int, scratch: Path, log: Log) -> Report:
+def _report(arguments: Arguments, index: int, scratch: Path, environ: Mapping[str, str], log: Log) -> Report:
     destination = Destination(worker_result_uri(arguments.result, index), scratch)
+    if environ.get(ENV_ATTEMPT):
+        destination.clear(log)
     return Report(destination, form=format_of(arguments.result), host_index=index, log=log)
 
 
@@ -73,7 +76,7 @@ def _report_early(arguments: Arguments, index: int, error: OSError, log: Log) ->
     log.text(outcome.traceback or "")
     nowhere = FileNames(package_root="", workspace=Path(os.sep))
     try:
-        _report(arguments, index, Path(), log).write(outcome, PHASES[0][0], nowhere)
+        _report(arguments, index, Path(), {}, log).write(outcome, PHASES[0][0], nowhere)
     except Exception:  # noqa: BLE001 - the log is all that is left
         log.text(traceback.format_exc())
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.digest import sha256_of_file
-from kinetic_core.wire.names import CONTEXT_FILE, PAYLOAD_FILE, PLAN_PATH
+from kinetic_core.wire.names import CONTEXT_FILE, ENV_COORDINATOR, PAYLOAD_FILE, PLAN_PATH
 from kinetic_core.wire.plan import read_plan
 from kinetic_runner import children, environment, formats, requirements, sources
 from kinetic_runner.advice import hints, loading_failure, same_python, skew_lines
@@ -83,6 +83,7 @@ def unpickle(job: Job) -> None:
     if job.format.plain is not None:
         job.payload = load_plain(path, job.format.plain)
         environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
+        _meet(job)
         job.function = find_function(job.payload[keys.FUNC], job.workspace)
         return
     before = known_before_loading(path)
@@ -90,6 +91,8 @@ def unpickle(job: Job) -> None:
     _tell_skew(job, before)
     # Loading imports what the function refers to, and some of that reads variables once and for all.
     environment.set_variables(before.get(keys.ENV_VARS), job.environ, job.log)
+    # Objects that live on devices come to life when they are loaded; what devices there are must be settled by then.
+    _meet(job)
     try:
         job.payload = load_pickle(path, job.names, same_python=same_python(before))
     except Exception as error:
@@ -153,6 +156,8 @@ def execute(job: Job) -> None:
         return [*moved, *hints(error, payload, job.plan)]
 
     job.outcome = invoke(job.function, job.args, job.kwargs, hints=explained)
+    for meeting in reversed(job.meetings):
+        meeting.leave(failed=not job.outcome.success)
 
 
 PHASES: Final[tuple[Phase, ...]] = (
@@ -215,6 +220,16 @@ def _tell_skew(job: Job, payload: Mapping[str, Any]) -> None:
         if line not in job.told_skew:
             job.told_skew.add(line)
             job.log.caution(f"other versions here than at the client: {line}")
+
+
+def _meet(job: Job) -> None:
+    """Let this host meet the others, where a backend and the client's plugins provide for it."""
+    if not job.environ.get(ENV_COORDINATOR):
+        return
+    with image_path():
+        from kinetic_runner.meeting import join, wanted
+
+    job.meetings = join(wanted(job.plan), job.environ, index=job.host_index, log=job.log)
 
 
 def _present(fetched: Fetched | None) -> Fetched:

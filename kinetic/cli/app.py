@@ -8,7 +8,20 @@ import typer
 
 from kinetic import settings
 from kinetic._version import __version__
-from kinetic.cli import accelerators, batches, cache, check, config, explain, gc, jobs, package, plugins, profile
+from kinetic.cli import (
+    accelerators,
+    batches,
+    cache,
+    check,
+    config,
+    explain,
+    gc,
+    jobs,
+    launch,
+    package,
+    plugins,
+    profile,
+)
 from kinetic.cli.output import complain
 from kinetic.log import apply_environment
 from kinetic_core.errors import KineticError, UsageError
@@ -61,6 +74,7 @@ def make_app() -> typer.Typer:
     app.callback()(_prepare)
     app.command("explain")(explain.explain)
     app.command("package")(package.package)
+    app.command("launch")(launch.launch)
     app.command("check")(check.check)
     app.command("gc")(gc.gc)
     app.command("config")(config.config)

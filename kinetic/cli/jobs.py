@@ -90,7 +90,7 @@ def result(
     except KineticError:
         raise
     except Exception as error:  # noqa: BLE001  the user's function may raise anything
-        _tell_failure(handle, error)
+        tell_failure(handle, error)
         raise typer.Exit(1) from None
     print_json({"job_id": job_id, **value_of(value)}) if as_json else print(repr(value))
 
@@ -140,7 +140,7 @@ def value_of(value: Any) -> dict[str, Any]:
     return {"value": value if faithful else None, "is_json": faithful, "repr": repr(value)}
 
 
-def _tell_failure(handle: "JobHandle[Any]", error: Exception) -> None:
+def tell_failure(handle: "JobHandle[Any]", error: Exception) -> None:
     """Print the function's own exception: its remote traceback is the note that it carries."""
     last = "".join(traceback.format_exception_only(error)).rstrip()
     complain(JobFailedError(f"{handle.job_id} ({handle.func_name}) raised:\n{last}"))

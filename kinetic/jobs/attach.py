@@ -1,7 +1,9 @@
 """Finding jobs again, from any process."""
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
@@ -9,6 +11,9 @@ from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, read_job
 from kinetic_core.errors import KineticError
 from kinetic_core.model.request import RunOptions, Surroundings
+from kinetic_core.plugin import Storage
+
+_TARGET: Final = ("project", "zone", "cluster", "namespace")
 
 
 def attach(job_id: str, *, storage: str | None = None) -> JobHandle[Any]:
@@ -31,11 +36,15 @@ def attach(job_id: str, *, storage: str | None = None) -> JobHandle[Any]:
 
 
 def list_jobs() -> list[JobHandle[Any]]:
-    """Return handles of this user's live jobs, on every backend that can be opened, the oldest first."""
+    """Return handles of this user's live jobs, the oldest first.
+
+    A backend whose library takes long to import is asked where there is a sign of it: a setting that names it or a
+    target, a store elsewhere, or one of its jobs in the store on this machine.
+    """
     surroundings = settings.surroundings()
     connection, accepted = connect(surroundings), settings.accepted_formats(surroundings)
     found = []
-    for name in sorted(connection.host.backends()):
+    for name in _backends_to_ask(connection, surroundings):
         try:
             refs = list(connection.backend(name).find())
         except KineticError:
@@ -49,6 +58,27 @@ def list_jobs() -> list[JobHandle[Any]]:
             except (KineticError, ValueError):
                 continue
     return sorted(found, key=lambda handle: (handle.created_at, handle.job_id))
+
+
+def _backends_to_ask(connection: Connection, surroundings: Surroundings) -> list[str]:
+    drivers = connection.host.backends()
+    resolved = settings.resolve(RunOptions(accelerator="cpu"), surroundings)
+    heavy = {name for name, driver in drivers.items() if driver.requires}
+    has_target = any(resolved.provenance[name].source != settings.DEFAULT for name in _TARGET)
+    if not heavy or has_target or resolved.options.backend in heavy:
+        return sorted(drivers)
+    url = store_url(connection, surroundings)
+    if not url.startswith("file://"):
+        return sorted(drivers)
+    return sorted(set(drivers) - heavy | heavy.intersection(_backends_in(connection.storage(url))))
+
+
+def _backends_in(storage: Storage) -> Iterator[str]:
+    """Yield the backend of each job that a store knows and that was not collected."""
+    for pointer in storage.list("jobs"):
+        with suppress(KineticError, ValueError, KeyError, TypeError):
+            folder = json.loads(storage.get_bytes(pointer.key))["folder"]
+            yield JobRecord.from_json(json.loads(storage.get_bytes(f"{folder}/handle.json"))).backend
 
 
 def store_url(connection: Connection, surroundings: Surroundings) -> str:

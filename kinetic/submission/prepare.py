@@ -12,6 +12,7 @@ from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
 from kinetic.submission.context import pack_context
 from kinetic.submission.payload import PayloadWriting
+from kinetic.submission.reachable import Reach
 from kinetic.submission.references import References
 from kinetic.submission.snapshots import SnapshotCache
 from kinetic_core.errors import ConfigError, PackagingError, SerializationError
@@ -29,7 +30,7 @@ from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
 from kinetic_core.packaging.scan import Scan, scan
-from kinetic_core.plugin import BackendDriver, Reference, ReferenceHandler, Serializer, Storage
+from kinetic_core.plugin import BackendDriver, Capability, Reference, ReferenceHandler, Serializer, Storage
 from kinetic_core.wire import names
 from kinetic_core.wire.digest import sha256_of_file
 from kinetic_core.wire.plan import Plan
@@ -143,6 +144,7 @@ class _Preparation:
             root.entry,
             request.surroundings,
             remote=self._is_isolated() or (self.driver is not None and self.driver.remote),
+            installed=self._ships_requirements() or self._is_built_in(),
         )
         package = Package(
             root=root,
@@ -160,7 +162,7 @@ class _Preparation:
             findings=(
                 *root.findings,
                 *project.findings,
-                *references.findings,
+                *self._data_findings(references),
                 *scanned.findings,
                 *captured.findings,
                 *archived.findings,
@@ -278,8 +280,7 @@ class _Preparation:
         return pack_context(scanned, plan, target, cache=self.cache, environ=self.request.surroundings.environ)
 
     def _requirements(self, dependencies: Dependencies) -> Artifact | None:
-        wanted = self.request.options.container_image == "prebuilt" or self._is_isolated()
-        if not wanted or dependencies.requirements is None:
+        if not self._ships_requirements() or dependencies.requirements is None:
             return None
         own = dependencies.path
         if own is not None and own.name == names.REQUIREMENTS_FILE and own.parent.samefile(self.directory):
@@ -289,6 +290,19 @@ class _Preparation:
         target = self._target(names.REQUIREMENTS_FILE)
         target.write_text(dependencies.requirements, encoding="utf-8")
         return Artifact(path=target, size_bytes=target.stat().st_size, sha256=sha256_of_file(target))
+
+    def _data_findings(self, references: References) -> Iterator[Finding]:
+        yield from references.findings
+        reach = Reach(host=self.connection.host, driver=self.driver, options=self.request.options)
+        yield from reach.findings(references.made, self.store.url if self.store is not None else None)
+
+    def _ships_requirements(self) -> bool:
+        return self.request.options.container_image == "prebuilt" or self._is_isolated()
+
+    def _is_built_in(self) -> bool:
+        """Tell whether the backend makes an image with what the dependency file lists."""
+        makes_images = self.driver is not None and Capability.IMAGES in self.driver.capabilities
+        return makes_images and self.request.options.container_image in {None, "bundled"}
 
     def _is_isolated(self) -> bool:
         """Tell whether the job gets, on this machine, an environment made of the dependency file alone."""

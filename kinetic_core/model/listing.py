@@ -20,6 +20,32 @@ DEVICE: Final = 2
 SIZE: Final = 6
 
 
+def utf8_name(name: str) -> str | None:
+    """Return a name that the file system gave as what it is in UTF-8, whatever encoding this process has for names.
+
+    `None` where it is no UTF-8.
+
+    >>> utf8_name("naïve.txt")
+    'naïve.txt'
+    """
+    if name.isascii():
+        return name
+    try:
+        return os.fsencode(name).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def path_of(base: str, name: str) -> str:
+    """Return the path of a name in a listing.
+
+    Args:
+        base: The path of what the listing is of, with its slash, as this process spells it.
+        name: As in the listing.
+    """
+    return base + name if name.isascii() else base + os.fsdecode(name.encode())
+
+
 def listed(name: str, status: os.stat_result) -> Listed:
     """Return the row of a file or directory.
 

@@ -29,7 +29,9 @@ class Dependencies:
     findings: tuple[Finding, ...]
 
 
-def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) -> Dependencies:
+def find_dependencies(
+    entry: Path, surroundings: Surroundings, *, remote: bool, installed: bool = False
+) -> Dependencies:
     """Find the dependency file for an entry directory and normalise what it holds.
 
     Walks up from the entry directory; `requirements.txt` wins over `pyproject.toml` at each level. Stops after the
@@ -39,6 +41,7 @@ def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) 
         entry: The entry directory, absolute.
         surroundings: For the home directory.
         remote: Whether the install happens elsewhere; lines that point at local paths are then errors.
+        installed: Whether somebody will install them all for the job; lines that no installer reads are then errors.
 
     >>> here = Surroundings(environ={}, home=Path("/nowhere"), cwd=Path("/nowhere"), sys_path=())
     >>> find_dependencies(Path("/nowhere"), here, remote=True).path is None
@@ -50,7 +53,7 @@ def find_dependencies(entry: Path, surroundings: Surroundings, *, remote: bool) 
         present = [name for name in (REQUIREMENTS_TXT, PYPROJECT_TOML) if is_file(directory / name)]
         if present:
             findings = _choice(directory, present, entry, in_project=holds_git(walk[-1]))
-            return _read(directory / present[0], tuple(findings), remote=remote)
+            return _read(directory / present[0], tuple(findings), remote=remote, installed=installed)
     return Dependencies(path=None, requirements=None, findings=())
 
 
@@ -76,7 +79,7 @@ def _choice(directory: Path, present: list[str], entry: Path, *, in_project: boo
         )
 
 
-def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool) -> Dependencies:
+def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool, installed: bool) -> Dependencies:
     try:
         content = path.read_bytes()
         lines, found = _declared(path, content) if path.name == PYPROJECT_TOML else (read_lines(content), ())
@@ -84,12 +87,12 @@ def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool) -> Depende
         reason = error.strerror if isinstance(error, OSError) else str(error)
         unusable = Finding(
             code="dependency_file_unusable",
-            severity=Severity.WARNING,
+            severity=Severity.ERROR if installed else Severity.WARNING,
             message=f"{path} cannot be used: {reason}",
-            remedy="Repair it; without it the job runs with what its image holds.",
+            remedy="Repair it." if installed else "Repair it; without it the job runs with what its image holds.",
         )
         return Dependencies(path=path, requirements=None, findings=(*findings, unusable))
-    requirements, noted = normalise(path, lines, remote=remote)
+    requirements, noted = normalise(path, lines, remote=remote, installed=installed)
     return Dependencies(path=path, requirements=requirements, findings=(*findings, *found, *noted))
 
 

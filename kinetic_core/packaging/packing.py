@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kinetic_core.model.listing import CTIME_NS, MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
+from kinetic_core.model.listing import CTIME_NS, MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, path_of
 from kinetic_core.packaging.deflate import Codec
 from kinetic_core.packaging.source import CHUNK_BYTES, FLAGS
 from kinetic_core.packaging.zipformat import DEFLATED, STORED, Member, Moments, local_header
@@ -117,7 +117,7 @@ class Packer(NamedTuple):
         if row[NAME].endswith("/"):
             return b""
         try:
-            descriptor = os.open(self.base + row[NAME], FLAGS)
+            descriptor = os.open(path_of(self.base, row[NAME]), FLAGS)
             try:
                 data = os.read(descriptor, row[STATUS][SIZE] + 1)
                 now = os.fstat(descriptor)

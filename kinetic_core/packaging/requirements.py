@@ -29,6 +29,7 @@ _PATH_OPTION: Final = re.compile(
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _ARCHIVES: Final = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _CREDENTIALS: Final = re.compile(r"://[^/@\s]+@")
+_VARIABLE: Final = re.compile(r"\$\{[A-Z0-9_]+\}")
 _EGG: Final = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
 
 
@@ -82,13 +83,16 @@ def _split_comment(raw: str) -> tuple[str, str]:
     return (raw, "") if found is None else (raw[: found.start()], found.group(1))
 
 
-def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str, tuple[Finding, ...]]:
+def normalise(
+    path: Path, lines: tuple[Line, ...], *, remote: bool, installed: bool = False
+) -> tuple[str, tuple[Finding, ...]]:
     r"""Leave out what the image provides, and refuse what cannot be installed elsewhere.
 
     Args:
         path: The file, for messages.
         lines: Its logical lines.
         remote: Whether the install happens elsewhere.
+        installed: Whether somebody will install them all for the job: a line that no installer reads is then an error.
 
     Returns:
         One requirement or option a line, without comments; and what is to be said about them.
@@ -107,7 +111,8 @@ def normalise(path: Path, lines: tuple[Line, ...], *, remote: bool) -> tuple[str
         if remote and target.location is not None and _is_local(target.location):
             findings.append(_local(where, line.text))
         elif not target.is_readable:
-            findings.append(_unreadable(where, line.text))
+            # Installers put the value of a variable in before they read the line.
+            findings.append(_unreadable(where, line.text, stops=installed and not _VARIABLE.search(line.text)))
         kept.append(line.text)
     return "".join(f"{text}\n" for text in kept), tuple(findings)
 
@@ -187,10 +192,11 @@ def _local(where: str, text: str) -> Finding:
     )
 
 
-def _unreadable(where: str, text: str) -> Finding:
+def _unreadable(where: str, text: str, *, stops: bool) -> Finding:
+    outcome = "no installer takes it" if stops else "it is passed on as it is"
     return Finding(
         code="requirement_unreadable",
-        severity=Severity.WARNING,
-        message=f"{where}: '{_shown(text)}' is no valid requirement; it is passed on as it is",
+        severity=Severity.ERROR if stops else Severity.WARNING,
+        message=f"{where}: '{_shown(text)}' is no valid requirement; {outcome}",
         remedy="Write it as PEP 508 says: name, version, marker.",
     )

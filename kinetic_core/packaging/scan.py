@@ -11,7 +11,7 @@ import attrs
 from kinetic_core.errors import PackagingError
 from kinetic_core.findings import Finding
 from kinetic_core.model.collector import collector_paused
-from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed
+from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed, path_of
 from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.treewalk import TreeWalk
@@ -49,7 +49,8 @@ class Scan:
     def entries(self) -> tuple[ScanEntry, ...]:
         """Return the listing as records, for whoever looks at a few."""
         return tuple(
-            ScanEntry(row[NAME], self.base + row[NAME], row[STATUS][SIZE], row[STATUS][MODE]) for row in self.listing
+            ScanEntry(row[NAME], path_of(self.base, row[NAME]), row[STATUS][SIZE], row[STATUS][MODE])
+            for row in self.listing
         )
 
     @property

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from kinetic_core.findings import Finding
-from kinetic_core.model.listing import DEVICE, INODE, NAME, STATUS, Listed, listed
+from kinetic_core.model.listing import DEVICE, INODE, NAME, STATUS, Listed, listed, path_of, utf8_name
 from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.printable import printable
@@ -133,7 +133,7 @@ class TreeWalk:
 
     def _list(self, rel: str, status: os.stat_result) -> None:
         # Below a descriptor the kernel walks one name a file, not the whole path.
-        directory = os.open(self.base + rel, _DIRECTORY)
+        directory = os.open(path_of(self.base, rel), _DIRECTORY)
         try:
             with os.scandir(directory) as listing:
                 found = list(listing)
@@ -146,7 +146,7 @@ class TreeWalk:
                 found = self._take_files(rel, prefix, found)
             # A stack: what is pushed last is entered first, and the first to be entered is the first by name.
             for entry in sorted(found, key=attrgetter("name"), reverse=True):
-                self._look(prefix + entry.name, entry)
+                self._look(prefix, entry)
         finally:
             os.close(directory)
 
@@ -187,22 +187,31 @@ class TreeWalk:
     def _is_data(self, rel: str, identity: Identity, end: str = "") -> bool:
         """Tell whether something is a `Data` under this or another name, and keep it out."""
         hit = self._data.get(identity)
-        if hit is None or os.path.realpath(self.base + rel) != hit[0]:
+        if hit is None or os.path.realpath(path_of(self.base, rel)) != hit[0]:
             return False
         self._exclude(rel + end, hit[1])
         return True
 
-    def _look(self, rel: str, entry: "os.DirEntry[str]") -> None:
+    def _look(self, prefix: str, entry: "os.DirEntry[str]") -> None:
         is_link, is_dir = entry.is_symlink(), _is_directory(entry)
+        text = utf8_name(entry.name)
+        name = entry.name if text is None else text
+        rel = prefix + name
         shown = f"{rel}/" if is_dir else rel
-        if (rule := self.rules.match(rel, entry.name, is_dir)) is not None:
+        if (rule := self.rules.match(rel, name, is_dir)) is not None:
             self._exclude(shown, rule)
         elif rel == PLAN_PATH:
             return
         elif rel == _PLAN_DIRECTORY and not is_dir:
             self._skip(rel, "name_reserved", f"the archive keeps the packaging plan in {PLAN_PATH}")
-        elif (unfit := _unfit_name(rel, entry.name)) is not None:
-            self._skip(shown, *unfit)
+        elif text is None:
+            self._skip(shown, "name_undecodable", "its name is not valid UTF-8")
+        elif _is_unsafe(rel, name):
+            self._skip(
+                shown,
+                "name_unsafe",
+                "where a backslash or a drive letter has a meaning, its name leads out of the workspace",
+            )
         else:
             try:
                 status = entry.stat(follow_symlinks=is_link)
@@ -218,7 +227,7 @@ class TreeWalk:
             return
         if is_dir and is_link:
             # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
-            depth = os.path.realpath(self.base + rel).count(os.sep)
+            depth = os.path.realpath(path_of(self.base, rel)).count(os.sep)
             heapq.heappush(self._links, (depth, rel.count("/"), rel, status))
         elif is_dir:
             self._todo.append((rel, status))
@@ -270,16 +279,10 @@ def _is_directory(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _unfit_name(rel: str, name: str) -> tuple[str, str] | None:
-    """Return code and reason when no archive can hold a name, or when the runner would refuse the archive for it."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return "name_undecodable", "its name is not valid UTF-8"
+def _is_unsafe(rel: str, name: str) -> bool:
+    """Tell whether the runner would refuse the archive for a name."""
     climbs = "\\" in name and (rel[0] == "\\" or ".." in name.split("\\"))
-    if climbs or _DRIVE.match(rel):
-        return "name_unsafe", "where a backslash or a drive letter has a meaning, its name leads out of the workspace"
-    return None
+    return climbs or _DRIVE.match(rel) is not None
 
 
 def _kind(mode: int) -> str:

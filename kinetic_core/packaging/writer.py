@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 import attrs
 
 from kinetic_core.findings import Finding, Severity
-from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed
+from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed, path_of
 from kinetic_core.model.package import SkippedEntry
 from kinetic_core.model.trust import distrust
 from kinetic_core.packaging.composition import Copied
@@ -122,7 +122,7 @@ class Writer:
             self._warn_changed(row[NAME])
 
     def _read(self, row: Listed) -> "_Reading":
-        with Source(self.packer.base + row[NAME]) as source:
+        with Source(path_of(self.packer.base, row[NAME])) as source:
             now = listed(row[NAME], source.status)
             if source.status.st_size < CHUNK_BYTES:
                 member, body = self.packer.member(now, b"".join(source.chunks()), self.output.position)

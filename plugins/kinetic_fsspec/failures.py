@@ -88,10 +88,10 @@ def translated(
         raise
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         if operation not in _READING:
-            absent = StorageError(
-                f"cannot {operation} {where}: there is no such bucket or folder; create it, or correct the store's URL"
-            )
+            absent = StorageError(f"cannot {operation} {where}: there is no such bucket or folder")
             absent.problem = BUCKET
+            # No part of the sentence: whoever tells of the problem in one of his own says what to do there.
+            absent.add_note("create it, or correct the store's URL")
             raise absent from error
         raise ObjectNotFoundError(f"cannot {operation} {where}: the store holds no such object") from error
     except Exception as error:  # noqa: BLE001 - it is raised again, without a cause where that would show a secret

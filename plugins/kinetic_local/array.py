@@ -23,7 +23,7 @@ from kinetic_core.model.job import JobRef, JobSpec
 from kinetic_local.descriptors import clear_of_streams
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.places import Places
-from kinetic_local.pod import QUEUED, append_event, open_events, read_events
+from kinetic_local.pod import QUEUED, append_event, is_known, open_events
 
 # As a supervisor's, see `launch`: no child of the client's, of no session of its.
 _BOOT: Final = """\
@@ -110,7 +110,7 @@ def waiting_jobs(places: Places) -> list[JobRef]:
                 continue
             with suppress(ValueError, FileNotFoundError):
                 refs = [JobRef.from_json(raw) for raw in json.loads(file.read_bytes())]
-                found += [ref for ref in refs if not read_events(str(places.pod(ref.job_id, ref.details["job_url"])))]
+                found += [ref for ref in refs if not is_known(str(places.pod(ref.job_id, ref.details["job_url"])))]
     return found
 
 

@@ -7,13 +7,14 @@ from kinetic_local.spawn import spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kinetic_local.rendezvous import Rendezvous
     from kinetic_local.spawn import StartRunner
 
 
 class Attempt:
     """Runners that were started, and the reason why one was not."""
 
-    __slots__ = ("error", "folder", "pids")
+    __slots__ = ("error", "folder", "pids", "rendezvous")
 
     def __init__(self, folder: str) -> None:
         """Begin without any runner.
@@ -24,6 +25,8 @@ class Attempt:
         self.folder = folder
         self.pids: list[int] = []
         """The runners' process ids and groups, by host."""
+        self.rendezvous: Rendezvous | None = None
+        """Where several hosts can meet, kept as long as the attempt."""
         self.error: OSError | None = None
         """Why not all hosts have one."""
 
@@ -33,15 +36,23 @@ def start(job: Job, number: int, start_runner: "StartRunner") -> Attempt:
     attempt = Attempt(f"{job.folder}-{number}")
     try:
         os.mkdir(attempt.folder, 0o700)  # noqa: PTH102 - pathlib would double the time until the runner starts
+        if job.hosts > 1:
+            from kinetic_local.rendezvous import Rendezvous
+
+            attempt.rendezvous = Rendezvous()
+        # Each runner reaches the store, which this process may not.
+        environ = job.environ if number == 1 else job.environ | {"KINETIC_ATTEMPT": str(number)}
+        if attempt.rendezvous is not None:
+            environ = environ | {"KINETIC_COORDINATOR": attempt.rendezvous.address}
         for host in range(job.hosts):
-            _start_host(attempt, job, host, start_runner)
+            _start_host(attempt, job, host, environ, start_runner)
     except OSError as error:
         attempt.error = error
     return attempt
 
 
-def _start_host(attempt: Attempt, job: Job, host: int, start_runner: "StartRunner") -> None:
-    folder, environ = attempt.folder, job.environ
+def _start_host(attempt: Attempt, job: Job, host: int, environ: "dict[str, str]", start_runner: "StartRunner") -> None:
+    folder = attempt.folder
     if job.hosts > 1:
         folder = f"{folder}/{host}"
         os.mkdir(folder, 0o700)  # noqa: PTH102 - as above

@@ -25,7 +25,7 @@ from kinetic_local.leftovers import describe_life, reference_in, settle_dead, sw
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.logfile import read_log
 from kinetic_local.places import Places, job_limit, local_path, make_private, private_name, root_path
-from kinetic_local.pod import forget_events, host_log, hosts_of, read_events, remove_pod, request_cancel
+from kinetic_local.pod import forget_events, host_log, hosts_of, is_known, remove_pod, request_cancel
 from kinetic_local.preflight import check
 from kinetic_local.reserve import is_wanted, reserve
 from kinetic_local.state import Watch, job_event
@@ -66,6 +66,8 @@ class LocalBackend:
         self._log = context.log
         self._places = Places(home=context.home)
         self._grace_s = grace_s
+        self._told: set[str] = set()
+        """Jobs of whose damaged events the user has been told."""
 
     def preflight(self, request: RunRequest) -> Sequence[Finding]:
         """Say what would keep this request from running; nothing has been uploaded yet."""
@@ -95,7 +97,7 @@ class LocalBackend:
         if lock is None:
             return ref
         try:
-            if read_events(str(pod)):
+            if is_known(str(pod)):
                 live.unlink(missing_ok=True)
             else:
                 private = private_name(self._environ)
@@ -132,7 +134,10 @@ class LocalBackend:
 
     def status(self, ref: JobRef) -> JobState:
         """Return how the job stands now."""
-        return Watch(ref, self._places).state()
+        watch = Watch(ref, self._places)
+        state = watch.state()
+        self._tell_damage(watch, ref)
+        return state
 
     def events(self, ref: JobRef, *, timeout_s: float | None = None) -> Iterator[JobEvent]:
         """Yield what happened to the job and then what happens, until it has ended or the time is up."""
@@ -141,6 +146,7 @@ class LocalBackend:
         told, pause_s = 0, _FIRST_POLL_S
         while True:
             events = watch.events()
+            self._tell_damage(watch, ref)
             for event in events[told:]:
                 yield job_event(ref.job_id, event)
             told = len(events)
@@ -218,6 +224,17 @@ class LocalBackend:
         yield from self._started()
         yield from waiting_jobs(self._places)
 
+    def _tell_damage(self, watch: Watch, ref: JobRef) -> None:
+        if watch.damaged and ref.job_id not in self._told:
+            self._told.add(ref.job_id)
+            self._log.warning(
+                "events_damaged",
+                job_id=ref.job_id,
+                lines=watch.damaged,
+                folder=watch.pod,
+                remedy="what these lines told of the job is lost; its log, and its result if it left one, are not",
+            )
+
     def _started(self) -> Iterator[JobRef]:
         with suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted(self._places.live.iterdir()):
@@ -242,7 +259,7 @@ class LocalBackend:
         if lock is None:
             return False
         try:
-            if not read_events(watch.pod):
+            if not is_known(watch.pod):
                 end_unstarted(Path(watch.pod), live, "CANCELLED", "cancelled")
             return watch.state().status.is_terminal
         finally:

@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Final
 
 from kinetic_local.processes import descendants, signal_all
-from kinetic_local.spawn import adopt_orphans
 
 _POLL_S: Final = 0.002
 _SWEEPS: Final = 100
@@ -31,7 +30,6 @@ class Children:
         signal.signal(signal.SIGTERM, self._on_stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        adopt_orphans()
 
     def sleep(self, timeout_s: float | None) -> None:
         """Sleep until a signal arrives or the time is up."""

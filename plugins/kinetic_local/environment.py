@@ -40,9 +40,12 @@ _INSTALLER_PREFIXES: Final = ("PIP_", "UV_", "XDG_", "GIT_SSH")
 _MISLEADING: Final = frozenset(("PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PIP_USER"))
 """Where else than into the environment pip is to install."""
 _NEVER_INHERITED: Final = frozenset(
-    ("PYTHONPATH", "PYTHONHOME", "TPU_WORKER_ID", "LWS_WORKER_INDEX", "JOB_COMPLETION_INDEX")
+    (
+        *("PYTHONPATH", "PYTHONHOME", "TPU_WORKER_ID", "LWS_WORKER_INDEX", "JOB_COMPLETION_INDEX"),
+        *(names.ENV_ATTEMPT, names.ENV_COORDINATOR),
+    )
 )
-"""Where the client finds its modules, and which host of another job it is."""
+"""Where the client finds its modules, and which host of another job it is, in which attempt."""
 
 StorageOptions = Mapping[str, Mapping[str, Any]]
 _NONE: Final[StorageOptions] = {}

@@ -6,6 +6,8 @@ import sys
 from contextlib import suppress
 
 _GRACE_S = 5
+LEAST_BYTES = 16 << 20
+"""No interpreter starts in less; ours begin at some 24 MiB."""
 
 
 def can_limit() -> bool:
@@ -28,9 +30,11 @@ def limit(pid: int, *, memory_bytes: int | None, cpu_time_s: float | None) -> No
         return
     with suppress(ProcessLookupError):
         if memory_bytes is not None:
-            _lower(pid, resource.RLIMIT_AS, memory_bytes, memory_bytes)
+            most_bytes = min(memory_bytes, sys.maxsize)
+            _lower(pid, resource.RLIMIT_AS, most_bytes, most_bytes)
         if cpu_time_s is not None:
-            seconds = math.ceil(cpu_time_s)
+            # More than a machine can count is no limit.
+            seconds = min(math.ceil(cpu_time_s), sys.maxsize - _GRACE_S)
             _lower(pid, resource.RLIMIT_CPU, seconds, seconds + _GRACE_S)
 
 

@@ -4,6 +4,10 @@ import os
 import signal
 from collections.abc import Mapping
 
+_NOT_STARTED = (1, 127)
+"""Exit codes of an interpreter, and of the loader before it, that cannot start; a runner that has started leaves a
+record."""
+
 
 class Outcome:
     """How one attempt ended."""
@@ -80,9 +84,10 @@ def outcome_of(
     if code == 1 and has_result:
         told = f"out of memory{bound}" if lacked_memory else "the function, or a step before it, failed"
         return Outcome("FAILED", f"{told} (exit code 1)", 1)
-    return Outcome(
-        "FAILED", f"exited with code {code} without a result" if not has_result else f"exited with code {code}", code
-    )
+    told = f"exited with code {code}" if has_result else f"exited with code {code} without a result"
+    if bound and not has_result and code in _NOT_STARTED:
+        told = f"{told}, possibly out of memory{bound}; an interpreter needs more to start, so raise memory_limit="
+    return Outcome("FAILED", told, code)
 
 
 def outcome_of_hosts(failed: Mapping[int, Outcome], *, hosts: int) -> Outcome:

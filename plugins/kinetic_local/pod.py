@@ -13,6 +13,11 @@ LOG = "log"
 EVENTS = "events.jsonl"
 CANCEL = "cancel"
 QUEUED = "queued"
+_STATUSES = frozenset(("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"))
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def append_event(descriptor: int, kind: str, status: str, reason: str = "", **details: str | float | None) -> None:
@@ -30,8 +35,12 @@ def append_event(descriptor: int, kind: str, status: str, reason: str = "", **de
 
 
 def open_events(pod: str) -> int:
-    """Open the pod's events file for appending."""
-    return os.open(f"{pod}/{EVENTS}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    """Open the pod's events file for appending; a line that is cut off there does not take the next one with it."""
+    descriptor = os.open(f"{pod}/{EVENTS}", os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    size_bytes = os.fstat(descriptor).st_size
+    if size_bytes and os.pread(descriptor, 1, size_bytes - 1) != b"\n":
+        os.write(descriptor, b"\n")
+    return descriptor
 
 
 def open_log(pod: str) -> int:
@@ -50,22 +59,59 @@ def host_log(pod: str, host: int) -> str:
 
 
 def read_events(pod: str) -> list[dict[str, Any]]:
-    """Return the events so far, in order; none when there is no such pod."""
+    """Return the events so far, in order, damaged ones left out; none when there is no such pod."""
+    return read_lines(pod)[0]
+
+
+def read_lines(pod: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the events so far, in order, and how many lines are damaged."""
     try:
         with open(f"{pod}/{EVENTS}", "rb") as stream:  # noqa: PTH123 - the supervisor loads no pathlib
             lines = stream.read().splitlines(keepends=True)
     except (FileNotFoundError, NotADirectoryError):
-        return []
-    events: list[dict[str, Any]] = []
-    for line in lines:
-        with suppress(ValueError):
-            events.append(json.loads(line))
-    return events
+        return [], 0
+    events = [event for event in map(_event, lines) if event is not None]
+    # What has no end yet may just be being written.
+    whole = len(lines) - (bool(lines) and not lines[-1].endswith(b"\n") and _event(lines[-1]) is None)
+    return events, whole - len(events)
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """Read a line; `None` when it is damaged."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    is_whole = (
+        isinstance(event, dict)
+        and event.get("status") in _STATUSES
+        and isinstance(event.get("kind"), str)
+        and isinstance(event.get("at_s"), float | int)
+        and isinstance(event.get("reason"), str)
+        and isinstance(event.get("details"), dict)
+    )
+    return event if is_whole else None
+
+
+def is_known(pod: str) -> bool:
+    """Tell whether the job of the pod was submitted, also where nothing can be read of what happened to it."""
+    try:
+        return os.stat(f"{pod}/{EVENTS}").st_size > 0  # noqa: PTH116 - as above
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def submission_in(events: "Sequence[Mapping[str, Any]]") -> "Mapping[str, Any]":
+    """Return the facts of the first event, which tells of the submission; none where that line is damaged."""
+    details: Mapping[str, Any] = events[0]["details"] if events else {}
+    return details if "live" in details else {}
 
 
 def hosts_of(pod: str) -> int:
-    """Return how many hosts the job of the pod has; 1 before it was submitted."""
-    return next((int(event["details"].get("hosts", 1)) for event in read_events(pod)[:1]), 1)
+    """Return how many hosts the job of the pod has, as far as it is known; 1 before it was submitted."""
+    events = read_events(pod)
+    started = [int(event["details"].get("host", 0)) + 1 for event in events if event["kind"] == "host_started"]
+    return max(1, int(submission_in(events).get("hosts", 1)), *started)
 
 
 def forget_events(pod: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.quantity import size_in_bytes
 from kinetic_core.model.request import RunOptions
 from kinetic_core.wire import names
-from kinetic_local.limits import can_limit
+from kinetic_local.limits import LEAST_BYTES, can_limit
 from kinetic_local.places import ENV_LIMIT, Places, job_limit, temporary
 from kinetic_local.venue import is_elsewhere
 
@@ -83,6 +84,12 @@ def _interpreter(options: RunOptions, places: Places, environ: Mapping[str, str]
 
 
 def _limits(options: RunOptions) -> Iterator[Finding]:
+    if options.memory_limit is not None and size_in_bytes(options.memory_limit) < LEAST_BYTES:
+        yield _error(
+            "memory_limit_too_small",
+            f"memory_limit={options.memory_limit!r} is less than the interpreter itself needs, so no job can start",
+            "give each process what the function needs and some 30Mi more, such as memory_limit='2Gi'",
+        )
     said = [name for name in ("memory_limit", "cpu_time_limit") if getattr(options, name) is not None]
     if said and not can_limit():
         yield Finding(

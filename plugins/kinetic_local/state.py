@@ -14,12 +14,21 @@ from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
 from kinetic_local.array import belonged, waits
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.places import Places, remove_private
-from kinetic_local.pod import append_event, cancel_requested, open_events, read_events
+from kinetic_local.pod import (
+    append_event,
+    cancel_requested,
+    is_known,
+    open_events,
+    read_events,
+    read_lines,
+    submission_in,
+)
 from kinetic_local.processes import is_still, processes_of, signal_all
 
 _STARTS: Final = ("job_started", "host_started")
 _SWEEPS: Final = 10
 _KILLED: Final = "the job's supervisor was killed before the job ended"
+_DAMAGED: Final = "the list of what happened to the job is damaged, so how it ended is not known"
 
 
 class Watch:
@@ -37,6 +46,8 @@ class Watch:
         self._job_id = ref.job_id
         self.machine = ref.details.get("machine", "")
         self._live = str(places.live_file(ref.job_id))
+        self.damaged = 0
+        """How many events could not be read at the last look."""
 
     @property
     def is_here(self) -> bool:
@@ -55,11 +66,12 @@ class Watch:
 
     def events(self) -> Sequence[Mapping[str, Any]]:
         """Return what happened so far; when the supervisor died without a last word, say so in its place."""
-        events = read_events(self.pod)
-        if not events or _ended(events) or not self.is_here or is_locked(self._live_file(events)):
+        events = self._read()
+        is_over = _ended(events) or not (events or is_known(self.pod))
+        if is_over or not self.is_here or is_locked(self._live_file(events)):
             return events
         self._settle(self._live_file(events))
-        return read_events(self.pod)
+        return self._read()
 
     def state(self) -> JobState:
         """Return how the job stands."""
@@ -68,6 +80,8 @@ class Watch:
             return _state(events[-1])
         if self.is_alive():
             return JobState(status=JobStatus.PENDING, reason="starting")
+        if self.damaged:
+            return JobState(status=JobStatus.FAILED, reason=_DAMAGED)
         if self.is_here and waits(self.pod):
             return JobState(status=JobStatus.PENDING, reason="waiting for other jobs of its batch")
         if belonged(self.pod):
@@ -82,17 +96,16 @@ class Watch:
 
     def signal_supervisor(self, number: signal.Signals) -> bool:
         """Send the supervisor a signal; tell whether there was one, never another process that has its id now."""
-        for event in read_events(self.pod)[:1]:
-            pid, mark = event["details"]["pid"], event["details"]["mark"]
-            if self.is_alive() and is_still(pid, mark):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, number)
-                    return True
+        submitted = submission_in(read_events(self.pod))
+        if submitted and self.is_alive() and is_still(submitted["pid"], submitted["mark"]):
+            with suppress(ProcessLookupError):
+                os.kill(submitted["pid"], number)
+                return True
         return False
 
     def wait(self, timeout_s: float) -> None:
         """Wait until the supervisor ends, without polling where the platform can, or the time is up."""
-        pid = next((event["details"]["pid"] for event in read_events(self.pod)[:1]), None)
+        pid = submission_in(read_events(self.pod)).get("pid")
         descriptor = _open_process(pid) if pid is not None and self.is_here else None
         if descriptor is None:
             time.sleep(timeout_s)
@@ -106,8 +119,12 @@ class Watch:
         finally:
             os.close(descriptor)
 
+    def _read(self) -> Sequence[Mapping[str, Any]]:
+        events, self.damaged = read_lines(self.pod)
+        return events
+
     def _live_file(self, events: Sequence[Mapping[str, Any]]) -> str:
-        return str(events[0]["details"]["live"]) if events and self.is_here else self._live
+        return str(submission_in(events).get("live", self._live)) if self.is_here else self._live
 
     def _settle(self, live: str) -> None:
         """End what a killed supervisor left, and write the last event for it; once, whoever comes first."""
@@ -115,13 +132,14 @@ class Watch:
         if lock is None:
             return
         try:
-            events = read_events(self.pod)
-            if not events or _ended(events):
+            events = self._read()
+            if _ended(events) or not is_known(self.pod):
                 return
             _end_attempts(events, self._job_id)
             cancelled = cancel_requested(self.pod)
             descriptor = open_events(self.pod)
-            status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", _KILLED)
+            lost = _DAMAGED if self.damaged else _KILLED
+            status, reason = ("CANCELLED", "cancelled") if cancelled else ("FAILED", lost)
             append_event(descriptor, "job_ended", status, reason)
             os.close(descriptor)
         finally:
@@ -145,7 +163,8 @@ def job_event(job_id: str, raw: Mapping[str, Any]) -> JobEvent:
 def _state(last: Mapping[str, Any]) -> JobState:
     reason, details = last["reason"], last["details"]
     if last["status"] == JobStatus.PENDING and not reason:
-        reason = f"starting, or waiting for its turn: at most {details['limit']} local jobs run at once"
+        limit = details.get("limit", "so many")
+        reason = f"starting, or waiting for its turn: at most {limit} local jobs run at once"
     return JobState(
         status=last["status"],
         reason=reason,
@@ -170,9 +189,10 @@ def _end_attempts(events: Sequence[Mapping[str, Any]], job_id: str) -> None:
         if not left:
             break
         signal_all(None, left, signal.SIGKILL)
-    submitted = events[0]["details"]
-    Path(submitted["ticket"]).unlink(missing_ok=True)
-    remove_private(submitted["folder"])
+    submitted = submission_in(events)
+    if submitted:
+        Path(submitted["ticket"]).unlink(missing_ok=True)
+        remove_private(submitted["folder"])
 
 
 def _open_process(pid: int) -> int | None:

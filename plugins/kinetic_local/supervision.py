@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FIRST_POLL_S: Final = 0.002
 _LAST_POLL_S: Final = 0.05
+_SIGNS_OF_NO_MEMORY: Final = (b"MemoryError", b"Cannot allocate memory", b"failed to map segment")
+"""In a record: of the interpreter, the system, and the loader of extension modules."""
 
 
 class Supervision:
@@ -86,7 +88,6 @@ class Supervision:
             if not outcome.infrastructure or self._children.stopping:
                 return outcome
             self.record("job_retried", "RUNNING", outcome.reason, attempt=number)
-            self._forget_records()
             attempt = start(self._job, number + 1, self._start_runner)
         return self._see_through(attempt, self._job.retries + 1)
 
@@ -103,6 +104,8 @@ class Supervision:
                     self.record("host_started", "RUNNING", pid=pid, mark=start_mark(pid), attempt=number, host=host)
             return self.watch(attempt.pids, self._host_outcome)
         finally:
+            if attempt.rendezvous is not None:
+                attempt.rendezvous.close()
             _remove(attempt.folder)
 
     def watch(self, pids: Sequence[int], outcome_of_host: Callable[[int, int], Outcome]) -> Outcome:
@@ -178,7 +181,7 @@ class Supervision:
     def _mentions_memory(self, host: int) -> bool:
         record = self._record_path(host)
         with suppress(OSError):
-            return record is not None and b"MemoryError" in record.read_bytes()
+            return record is not None and any(map(record.read_bytes().__contains__, _SIGNS_OF_NO_MEMORY))
         return False
 
     def _record_path(self, host: int) -> Path | None:
@@ -187,13 +190,6 @@ class Supervision:
             return None
         result = Path(self._job.result)
         return result.with_name(f"{result.stem}-worker-{host}{result.suffix}") if host else result
-
-    def _forget_records(self) -> None:
-        """Remove what hosts of a failed attempt wrote: a later attempt may succeed, and overwrites only host 0's."""
-        for host in range(1, self._job.hosts):
-            record = self._record_path(host)
-            if record is not None:
-                record.unlink(missing_ok=True)
 
 
 def _not_started(error: OSError, folder: str) -> str:

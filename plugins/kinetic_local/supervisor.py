@@ -9,7 +9,7 @@ import os
 
 from kinetic_local.attempt import start
 from kinetic_local.job import Job
-from kinetic_local.spawn import spawn
+from kinetic_local.spawn import adopt_orphans, spawn
 from kinetic_local.turns import take_slot
 
 TYPE_CHECKING = False
@@ -40,6 +40,7 @@ def see_through(job: Job, start_runner: "StartRunner", before_waiting: "Callable
     """
     for lock in (job.live_fd, job.ticket_fd):
         os.set_inheritable(lock, False)  # noqa: FBT003 - the standard library's own spelling
+    adopt_orphans()
     has_slot = take_slot(job.queue, job.ticket, job.limit) is not None
     has_venv = not job.venv or _hold(job.venv)
     first = start(job, 1, start_runner) if has_slot and has_venv else None

@@ -152,6 +152,15 @@ def test_an_absent_object_is_told_at_once(pod: Pod, tmp_path: Path) -> None:
     assert pod.journal.warnings == []
 
 
+def test_a_record_is_taken_back_and_one_that_is_not_there_is_no_error(pod: Pod, tmp_path: Path) -> None:
+    publish(pod, b"of an earlier attempt", tmp_path / "scratch")
+    destination = Destination(f"{pod.place.url}/job/result.pkl", tmp_path)
+    for _ in range(2):
+        destination.clear(pod.journal)
+        assert not pod.place.open().exists("job/result.pkl")
+    assert pod.journal.warnings == []
+
+
 def test_bytes_that_a_driver_would_take_for_its_own_go_up(pod: Pod, tmp_path: Path) -> None:
     publish(pod, BOUNDARY, tmp_path / "scratch")
     assert pod.place.open().get_bytes("job/result.pkl") == BOUNDARY

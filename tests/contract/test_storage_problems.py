@@ -38,6 +38,7 @@ def test_a_bucket_that_is_not_there(scheme: str, servers: Servers, tmp_path: Pat
     said = refusal(f"{scheme}://no-such-bucket-at-all/x", address, tmp_path)
     assert "at the step 'write'" in said
     assert "create it, or correct the URL" in said
+    assert said.count("create it") == 1
 
 
 @pytest.mark.parametrize("scheme", CLOUDY)

@@ -4,6 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.travelling_project import TravellingProject
 
 LISTING = """
@@ -18,12 +20,13 @@ LISTING = """
             found.update({os.path.relpath(os.path.join(folder, name)) + "/": None for name in folders})
         return found, [path for path in found if os.path.islink(path)]
 """
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
 SHIP = 'import os, kinetic, job\nkinetic.package(job.f, (), directory=os.environ["OUT"])\n'
 
 
-def shipped(project: TravellingProject) -> dict[str, bytes | None]:
+def shipped(project: TravellingProject, pod: dict[str, str] | None = None) -> dict[str, bytes | None]:
     """Return what the function sees, but for the plan, the code and the project file that every project has."""
-    found, links = project.run_by_hand()
+    found, links = project.run_by_hand(environ=pod)
     assert links == []
     assert ".kinetic/plan.json" in found
     return {
@@ -70,6 +73,30 @@ def test_a_tree_full_of_oddities_ships_as_it_should(project: TravellingProject) 
     for name in ("aaa-alias/", "gone", "up/", "pipe", "bad\\xff.txt"):
         assert sum(f"'{name}'" in line for line in warned) == 1, name
     assert list((project.moved / "tmp").iterdir()) == [project.moved / "tmp" / "kept.txt"]
+
+
+@pytest.mark.parametrize("pod", [{}, ASCII], ids=["utf-8", "ascii"])
+def test_names_are_utf_8_also_where_the_locale_is_not(project: TravellingProject, pod: dict[str, str]) -> None:
+    project.write("job.py", LISTING)
+    project.write("naïve-日本.txt", "n")
+    project.write("é/ü.txt", "u")
+    project.write("é/ausgelassen-ß.log", "o")
+    (project.root / "ñ").mkdir()
+    project.write(".kineticignore", "*ß.log\n")
+    (project.root / "lien-é").symlink_to("é/ü.txt")
+    Path(os.fsdecode(os.fsencode(project.root) + b"/bad\xff.txt")).touch()
+    ended = project.package(SHIP, environ=ASCII)
+    (warned,) = [line for line in ended.err.splitlines() if "skipped" in line]
+    assert "'bad\\xff.txt'" in warned
+    there = {os.fsencode(name).decode(): content for name, content in shipped(project, pod).items()}
+    assert there == {
+        "naïve-日本.txt": b"n",
+        "é/": None,
+        "é/ü.txt": b"u",
+        "ñ/": None,
+        "lien-é": b"u",
+        ".kineticignore": "*ß.log\n".encode(),
+    }
 
 
 def test_a_lone_star_ships_nothing_but_the_plan_and_the_job_runs(project: TravellingProject) -> None:

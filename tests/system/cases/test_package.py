@@ -104,6 +104,17 @@ def test_the_runner_runs_a_package_by_hand(project: Project) -> None:
     assert by_hand(project.base / "out")["result"] == 42
 
 
+def test_data_that_nobody_can_open_is_told_before_anything_is_uploaded(project: Project) -> None:
+    project.write("job.py", "def f(data): pass\n")
+    code = """
+        import kinetic, job
+        kinetic.run(accelerator="cpu", backend="local")(job.f).run_async(kinetic.Data("foo://bucket/x"))
+    """
+    ended = project.run(code, fails=True)
+    assert "PackagingError: Data has a URL at foo://, which neither a plugin nor fsspec knows" in ended.err
+    assert project.stored() == []
+
+
 def test_a_package_that_cannot_be_made_leaves_no_directory_behind(project: Project) -> None:
     ended = project.run(
         "import kinetic, job, threading; kinetic.package(job.plain, (threading.Lock(),), directory='../out')",

@@ -113,6 +113,24 @@ def test_what_finished_long_ago_is_shown_first_and_goes_when_told(cli: Cli, mine
     assert gc(cli, "--delete")["garbage"] == []
 
 
+def test_a_result_that_nobody_collected_goes_by_its_age_and_its_owner_is_told(cli: Cli, mine: Project) -> None:
+    code = """
+        import kinetic, job, subprocess, sys
+        handle = job.double.run_async(4)
+        handle.wait()
+        for age in ("1h", "0m"):
+            subprocess.run([sys.executable, "-m", "kinetic.cli", "gc", "--older-than", age, "--delete"], check=True)
+            try:
+                print(handle.result(cleanup=False))
+            except kinetic.KineticError as error:
+                print(type(error).__name__, error)
+    """
+    said = [line for line in mine.run(code).out.splitlines() if line.startswith(("8", "JobFailedError"))]
+    assert said[0] == "8"
+    assert "is gone without a result" in said[1]
+    assert "It was removed" in said[1]
+
+
 def test_a_live_job_and_what_it_needs_stay_however_old(cli: Cli, mine: Project) -> None:
     started = mine.base / "started"
     job_id = mine.run(f"""

@@ -155,3 +155,49 @@ def test_collecting_with_cleanup_leaves_a_word_behind(cli: Cli, submitter: Submi
     assert first.returncode == 0
     assert second.returncode == 1
     assert "was collected at" in second.stderr
+
+
+ASKED = "import sys, kinetic; kinetic.list_jobs(); print('kubernetes' in sys.modules)"
+
+
+@pytest.fixture
+def cluster(home: Path) -> None:
+    """Let the user have a cluster that nobody answers for."""
+    (home / ".kube").mkdir()
+    (home / ".kube/config").write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}]\nusers: [{name: u, user: {}}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "sign", "is_asked"),
+    [
+        ({}, "", False),
+        ({"KINETIC_BACKEND": "local"}, "", False),
+        ({"KINETIC_CLUSTER": "mine"}, "", True),
+        ({"KINETIC_BACKEND": "gke"}, "", True),
+        ({}, "gke", True),
+        ({}, "local", False),
+    ],
+)
+def test_a_cluster_is_asked_where_there_is_a_sign_of_it(
+    cli: Cli, home: Path, cluster: None, settings: dict[str, str], sign: str, is_asked: bool
+) -> None:
+    pytest.importorskip("kubernetes")
+    store = home / ".kinetic/store"
+    (store / "jobs").mkdir(parents=True)
+    (store / "jobs/job-0000000a").write_text('{"collected_at": "2026-01-01"}')
+    (store / "jobs/job-0000000b").write_text("damaged")
+    if sign:
+        names = ("job_id", "backend", "func_name", "accelerator", "created_at", "storage", "folder", "result")
+        record = dict.fromkeys(names, "x") | {"backend": sign, "ref": {"backend": sign, "job_id": "job-0000000c"}}
+        (store / "jobs/job-0000000c").write_text('{"folder": "job-0000000c"}')
+        (store / "job-0000000c").mkdir()
+        (store / "job-0000000c/handle.json").write_text(json.dumps(record))
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), **settings}
+    ended = subprocess.run(
+        [sys.executable, "-c", ASKED], env=environ, capture_output=True, text=True, check=True, cwd=home
+    )
+    assert ended.stdout == f"{is_asked}\n"

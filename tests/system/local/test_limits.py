@@ -54,6 +54,29 @@ def test_memory_beyond_the_limit_ends_as_out_of_memory(machine: Machine, standby
     assert isinstance(result_of(spec)["exception"], MemoryError)
 
 
+def test_a_limit_too_small_to_start_in_is_told_with_a_remedy(machine: Machine) -> None:
+    spec = make_job(machine.store, limits, memory_limit="17Mi")
+    ended = run(machine.open(KINETIC_LOCAL_STANDBY="0"), spec)
+    assert ended.state.status is JobStatus.FAILED
+    assert "out of memory: limited to 17Mi" in ended.state.reason
+    assert "raise memory_limit=" in ended.state.reason
+
+
+def test_what_the_loader_finds_no_room_for_is_out_of_memory(machine: Machine) -> None:
+    def load() -> None:
+        raise ImportError("lib.so: failed to map segment from shared object")
+
+    ended = run(machine.open(), make_job(machine.store, load, memory_limit="2Gi"))
+    assert ended.state.reason == "out of memory: limited to 2Gi (exit code 1)"
+
+
+def test_a_limit_beyond_what_the_system_can_count_is_none(machine: Machine, standby: str) -> None:
+    spec = make_job(machine.store, limits, memory_limit="99999999Ei", cpu_time_limit=1e300)
+    ended = run(machine.open(KINETIC_LOCAL_STANDBY=standby), spec)
+    assert ended.state.status is JobStatus.SUCCEEDED
+    assert "Traceback" not in ended.log
+
+
 def test_memory_within_the_limit_is_there(machine: Machine) -> None:
     spec = make_job(machine.store, allocate, 64 << 20, memory_limit="2Gi")
     assert run(machine.open(), spec).state.status is JobStatus.SUCCEEDED

@@ -364,24 +364,3 @@ def test_a_client_that_leaves_while_the_environment_is_made_finds_the_value_late
     wait_until(lambda: builders(machine) != [])
     (machine.base / "may").touch()
     assert python("-c", f"import kinetic; print(kinetic.attach({job_id!r}).result())") == "slow"
-
-
-def test_a_local_path_in_the_dependency_file_is_an_error_as_for_a_pod(machine: Machine) -> None:
-    project = machine.base / "project"
-    (project / "lib").mkdir(parents=True)
-    (project / "requirements.txt").write_text("./lib\n")
-    (project / "main.py").write_text(
-        "import kinetic\n"
-        "@kinetic.run(accelerator='cpu', backend='local')\n"
-        "def f():\n    return 7\n"
-        "if __name__ == '__main__':\n    print(f())\n"
-    )
-
-    def main(**environ: str) -> "subprocess.CompletedProcess[str]":
-        command, env = [sys.executable, "main.py"], machine.environ(**environ)
-        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
-
-    assert main().stdout.splitlines()[-1:] == ["7"]
-    refused = main(KINETIC_ISOLATION="venv")
-    assert refused.returncode == 1
-    assert "requirements.txt:1: './lib' points at a local path" in refused.stderr

@@ -352,3 +352,22 @@ def test_processes_that_upload_the_same_at_once_all_succeed(
         pool.starmap(_stage, [(folder, tmp_path / "store")] * 4)
     assert not handler.stage(Data(folder), store)
     assert (tmp_path / "store/cache" / Data(folder).content_hash() / "a.txt").read_bytes() == b"alpha"
+
+
+def test_the_scheme_of_a_url_may_be_in_capitals(handler: DataHandler) -> None:
+    assert handler.reference(Data("GS://Bucket/A"), store_url=None).uri == "gs://Bucket/A"
+    assert handler.reference(Data("simplecache::GS://b"), store_url=None).uri == "simplecache::gs://b"
+
+
+@pytest.mark.parametrize("name", [".kinetic-part-x", "sub/.kinetic-part-x/y"])
+def test_a_name_that_stores_keep_for_themselves_is_refused_before_anything_is_uploaded(
+    handler: DataHandler, store: CountingStorage, folder: Path, name: str
+) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("x")
+    data = Data(folder)
+    with pytest.raises(PackagingError) as caught:
+        handler.reference(data, store_url=store.url)
+    assert repr(data) in str(caught.value)
+    assert repr(name) in str(caught.value)
+    assert store.written == []

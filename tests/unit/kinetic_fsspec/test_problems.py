@@ -47,3 +47,10 @@ def test_what_a_driver_hides_behind_its_own_error_counts() -> None:
 def test_libraries_credentials_are_known_by_name() -> None:
     kind = type("RefreshError", (Exception,), {"__module__": "google.auth.exceptions"})
     assert problem_of(kind("invalid_grant")) == "credentials"
+
+
+def test_the_remedy_of_an_absent_bucket_is_no_part_of_the_sentence_that_others_add_theirs_to() -> None:
+    with pytest.raises(StorageError) as caught, translated("write", "s3://b/k"):
+        raise FileNotFoundError(errno.ENOENT, "The specified bucket does not exist")
+    assert "create" not in str(caught.value)
+    assert caught.value.__notes__ == ["create it, or correct the store's URL"]

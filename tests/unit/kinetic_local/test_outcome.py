@@ -43,6 +43,15 @@ def test_only_what_neither_function_nor_user_did_may_be_repeated() -> None:
     assert repeated == [137, 143]
 
 
+@pytest.mark.parametrize("code", [1, 127])
+def test_an_interpreter_that_does_not_start_within_its_memory_says_so(code: int) -> None:
+    outcome = outcome_of(code << 8, has_result=False, limits=Limits(memory="20Mi"))
+    assert outcome.reason == (
+        f"exited with code {code} without a result, possibly out of memory: limited to 20Mi;"
+        " an interpreter needs more to start, so raise memory_limit="
+    )
+
+
 @pytest.mark.parametrize(
     ("number", "limits", "reason"),
     [

@@ -125,6 +125,11 @@ def test_a_store_that_the_jobs_own_packages_must_read_is_a_warning(tmp_path: Pat
     assert codes(tmp_path, storage="gs://bucket", isolation="venv") == {"store_driver_needed": Severity.WARNING}
 
 
+@pytest.mark.parametrize("limit", ["1", "0.5Mi", "16777215"])
+def test_a_limit_in_which_no_interpreter_starts_is_an_error(tmp_path: Path, limit: str) -> None:
+    assert codes(tmp_path, memory_limit=limit) == {"memory_limit_too_small": Severity.ERROR}
+
+
 def test_limits_that_this_platform_cannot_set_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: dict[str, Any] = {"memory_limit": "2Gi", "cpu_time_limit": 1}
     assert codes(tmp_path, **said) == {}

@@ -121,8 +121,9 @@ def test_cleaning_up_removes_nothing_but_what_a_job_wrote(tmp_path: Path) -> Non
 
 
 def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "events.jsonl").write_text('{"kind": "a"}\nhalf a li')
-    assert read_events(str(tmp_path)) == [{"kind": "a"}]
+    event = {"kind": "a", "at_s": 1, "status": "RUNNING", "reason": "", "details": {}}
+    (tmp_path / "events.jsonl").write_text(json.dumps(event) + "\nhalf a li")
+    assert read_events(str(tmp_path)) == [event]
 
 
 def test_a_dead_job_that_nobody_looked_at_is_settled_by_whoever_looks_for_jobs(pod: ScriptedPod) -> None:

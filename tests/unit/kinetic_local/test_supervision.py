@@ -16,7 +16,7 @@ from kinetic_local.job import Job
 from kinetic_local.launch import _BOOT
 from kinetic_local.pod import read_events
 from kinetic_local.processes import processes_of
-from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_for_end, wait_until
+from tests.fakes.scripted_runner import LINGER, WAIT_S, ScriptedPod, is_running, wait_for_end, wait_until
 
 SLEEP = "import time; time.sleep(600)"
 
@@ -120,6 +120,20 @@ def test_a_cancel_reaches_a_job_whose_supervisor_hangs(pod: ScriptedPod) -> None
     backend.cancel(ref)
     assert backend.status(ref) == JobState(status=JobStatus.CANCELLED, reason="cancelled")
     wait_until(lambda: not is_running(runner))
+
+
+def test_what_leaves_a_runner_in_its_first_millisecond_ends_with_the_job(pod: ScriptedPod) -> None:
+    backend = pod.open(grace_s=0.1)
+    away = pod.told / "away"
+    # A shell is there before the supervisor has loaded anything more.
+    script = f"(setsid sleep {2 * WAIT_S} & echo $! >{away}); exec sleep {2 * WAIT_S}"
+    ref = backend.submit(pod.job("", command=["/bin/sh", "-c", script]))
+    wait_until(lambda: away.exists() and away.read_text().endswith("\n"))
+    escaped = int(away.read_text())
+    wait_until(lambda: backend.status(ref).status is JobStatus.RUNNING)
+    backend.cancel(ref)
+    assert backend.status(ref).status is JobStatus.CANCELLED
+    wait_until(lambda: not is_running(escaped))
 
 
 def test_a_job_that_ignores_the_first_signal_is_killed_after_the_grace_period(pod: ScriptedPod) -> None:

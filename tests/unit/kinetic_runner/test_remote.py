@@ -43,6 +43,21 @@ def test_everything_on_a_remote_store(bench: Bench, journal: Journal, memory: An
     assert sorted(memory.find("/job")) == ["/job/context.zip", "/job/payload.pkl", "/job/result.pkl"]
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_another_attempt_takes_back_what_the_one_before_recorded_remotely(
+    bench: Bench, journal: Journal, memory: Any, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setenv("TPU_WORKER_ID", "1")
+    monkeypatch.setenv("KINETIC_ATTEMPT", "2")
+    bench.define("def f(): return 1\n")
+    record = "/job/result-worker-1.pkl"
+    if is_there:
+        memory.pipe_file(record, b"of an earlier attempt")
+    arguments = [word.replace(f"file://{bench.folder}/result", "memory://job/result") for word in bench.write()]
+    assert run(arguments, environ=os.environ, log=journal) == 0
+    assert not memory.exists(record)
+
+
 def test_one_object_is_downloaded_and_hashed_on_the_way(memory: Any, tmp_path: Path, journal: Journal) -> None:
     memory.pipe_file("/a/b.bin", b"abc")
     fetched = fetch("memory://a/b.bin", tmp_path, log=journal, hashed=True)

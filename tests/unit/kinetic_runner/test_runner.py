@@ -229,6 +229,22 @@ def test_another_host_writes_only_its_failure(bench: Bench, journal: Journal, mo
     assert record_of(bench, "result-worker-1.pkl")["host_index"] == 1
 
 
+@pytest.mark.parametrize("index", ["0", "1"])
+def test_another_attempt_takes_back_what_the_one_before_recorded(
+    bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch, index: str
+) -> None:
+    monkeypatch.setenv("TPU_WORKER_ID", index)
+    name = "result-worker-1.pkl" if index == "1" else "result.pkl"
+    bench.define(f"import pathlib\ndef f(): return pathlib.Path({str(bench.folder)!r}, {name!r}).exists()\n")
+    (bench.folder / name).write_bytes(b"of an earlier attempt")
+    monkeypatch.setenv("KINETIC_ATTEMPT", "2")
+    assert run_here(bench, journal) == 0
+    if index == "0":
+        assert record_of(bench)["result"] is False
+    else:
+        assert not (bench.folder / name).exists()
+
+
 def test_a_bad_host_index_is_told(bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TPU_WORKER_ID", "x")
     bench.define("def f():\n    return 1")

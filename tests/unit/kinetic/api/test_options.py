@@ -77,6 +77,10 @@ def test_a_keyword_near_nothing_lists_them_all() -> None:
         ({"inherit_env": "yes"}, TypeError, "inherit_env must be True or False"),
         ({"memory_limit": 1024}, TypeError, "memory_limit must be text such as '2Gi'"),
         ({"memory_limit": "2 GB"}, ValueError, "memory_limit: '2 GB' is no size"),
+        ({"memory_limit": "0"}, ValueError, "memory_limit: '0' is no size"),
+        ({"memory_limit": "-1"}, ValueError, "memory_limit: '-1' is no size"),
+        ({"memory_limit": "abc"}, ValueError, "memory_limit: 'abc' is no size"),
+        ({"cpu_time_limit": 0}, ValueError, "cpu_time_limit must be more than 0 seconds, got 0"),
         ({"cpu_time_limit": -1}, ValueError, "cpu_time_limit must be more than 0 seconds"),
     ],
 )

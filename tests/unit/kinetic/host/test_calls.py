@@ -238,8 +238,12 @@ def test_traced_calls_are_logged_without_what_they_answered(
 
     host.plan_entries(tmp_path, request_)
 
-    (record,) = [record for record in log.records if record.event == "hook_called"]
-    assert record.details == {"hook": "kinetic_plan_entries", "plugin": "git", "answer": "dict of 1"}
+    called = [record.details for record in log.records if record.event == "hook_called"]
+    # Those that ship make the others.
+    assert [details for details in called if details["plugin"] != "jax"] == [
+        {"hook": "kinetic_plan_entries", "plugin": "git", "answer": "dict of 1"}
+    ]
+    assert "hunter2" not in str(called)
 
 
 def test_accelerators_come_from_every_plugin_that_lists_any(load: Callable[..., Host]) -> None:

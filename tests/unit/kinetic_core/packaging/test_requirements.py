@@ -182,6 +182,18 @@ def test_a_line_that_makes_no_sense_is_passed_on_with_a_warning(line: str) -> No
     assert finding.message.startswith(f"{FILE}:1: ")
 
 
+@pytest.mark.parametrize("line", ["numpy==", "two words", "=1", "numpy>>2"])
+def test_a_line_that_makes_no_sense_is_an_error_where_it_would_be_installed(line: str) -> None:
+    _, (finding,) = normalise(FILE, read_lines(f"rich\n{line}\n".encode()), remote=True, installed=True)
+    assert (finding.code, finding.severity) == ("requirement_unreadable", Severity.ERROR)
+    assert finding.message.startswith(f"{FILE}:2: '{line}'")
+
+
+def test_a_line_with_a_variable_is_left_to_the_installer() -> None:
+    _, (finding,) = normalise(FILE, read_lines(b"${NAME}==1\n"), remote=True, installed=True)
+    assert (finding.code, finding.severity) == ("requirement_unreadable", Severity.WARNING)
+
+
 def test_no_message_holds_the_credentials_of_a_url() -> None:
     for line in ("jax @ https://user:hunter2@host/jax.whl", "-e file://hunter2@host/x"):
         _, (finding,) = normalised(line)

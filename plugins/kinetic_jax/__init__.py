@@ -1,0 +1,1 @@
+"""JAX: the hosts of one job on this machine form one `jax.distributed` job."""
