@@ -105,5 +105,5 @@ class Package:
     modules_by_value: tuple[str, ...] = ()
     environment_names: tuple[str, ...] = ()
     """Names of the captured variables; never their values."""
-    payload_components: tuple[PayloadComponent, ...] = ()
+    payload_components: Sequence[PayloadComponent] = ()
     """The heaviest first."""
