@@ -3,7 +3,6 @@
 import importlib.machinery
 import os
 import sys
-import sysconfig
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -23,8 +22,10 @@ _MAIN_NAMES: Final = frozenset(("__main__", "__mp_main__"))
 
 def installed_directories() -> tuple[str, ...]:
     """Return the directories of this interpreter whose content is installed, wherever the project lies."""
-    paths = sysconfig.get_paths()
-    candidates = (sys.prefix, sys.exec_prefix, sys.base_prefix, paths["stdlib"], paths["platstdlib"])
+    # `sysconfig` would say the same of the two last ones, and read all that the interpreter was built with for it.
+    own = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    stdlib, compiled = os.path.dirname(os.__file__), os.path.join(sys.exec_prefix, sys.platlibdir, own)
+    candidates = (sys.prefix, sys.exec_prefix, sys.base_prefix, stdlib, compiled)
     return tuple(dict.fromkeys(candidates))
 
 

@@ -34,7 +34,6 @@ from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.enummembers import own_attributes
 from kinetic_core.packaging.meeting import Meeting, ReferenceMet, meeting_with
-from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import class_body_values, module_reads, namespace_of
 from kinetic_core.packaging.sink import HashedFile, WriteError
 from kinetic_core.packaging.standin import standin_getattr
@@ -119,6 +118,8 @@ def _weights(scale: Scale, path: Path) -> Sequence[PayloadComponent]:
     content = path.read_bytes()
 
     def weigh() -> tuple[PayloadComponent, ...]:
+        from kinetic_core.packaging.opcodes import exact_weights
+
         exact = exact_weights(content, scale.labels, payload.FUNC)
         return scale.components() if exact is None else heaviest_first(exact)
 
