@@ -70,3 +70,38 @@ def test_a_local_jobs_processes_start_before_what_packs_is_imported(project: Pro
     print(json.dumps(seen))
     """
     assert project.run(code).said == ([False] if sys.platform == "linux" else [])
+
+
+def test_the_log_of_a_job_that_ends_soon_is_shown_without_a_thread(project: Project) -> None:
+    code = """
+    import threading
+    from kinetic.jobs import handle
+    import train
+    begun, start = [], threading.Thread.start
+    def counted(thread):
+        begun.append(thread.name[:11])
+        start(thread)
+    train.talk()
+    threading.Thread.start = counted
+    handle._SOON_S = 60.0
+    train.talk()
+    print(begun)
+    handle._SOON_S = 0.0
+    train.talk()
+    print(begun)
+    """
+    project.write("train.py", "import kinetic\n@kinetic.run\ndef talk():\n    print('a')\n")
+    assert project.run(code).out.splitlines() == ["a", "a", "[]", "a", "['kinetic-log']"]
+
+
+def test_a_status_is_told_once_though_its_events_begin_anew(project: Project) -> None:
+    project.write("talk.py", "import kinetic\n@kinetic.run\ndef talk(s):\n    import time\n    time.sleep(s)\n")
+    code = """
+    import json
+    from kinetic.jobs import handle
+    import talk
+    handle._SOON_S, told = 0.01, []
+    talk.talk.run_async(0.3).result(stream_logs=True, on_status_change=lambda status: told.append(str(status)))
+    print(json.dumps(told))
+    """
+    assert project.run(code).said == ["PENDING", "RUNNING", "SUCCEEDED"]
