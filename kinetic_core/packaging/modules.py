@@ -51,7 +51,12 @@ def first_party_modules(
     chosen = _Chooser(root, surroundings.cwd, installed_directories() if installed is None else installed)
     found: dict[str, ModuleType] = {}
     for name, module in modules.items():
-        location = _location(module) if is_module(module) else None
+        if not is_module(module):
+            continue
+        file = namespace_of(module).get("__file__")
+        if isinstance(file, str) and file[: file.rfind(os.sep) + 1] in chosen.outside:
+            continue  # so it is with nearly all modules of a process
+        location = _location(module)
         if location is None or not chosen.covers(location):
             continue
         if name not in _MAIN_NAMES and name.partition(".")[0] not in own_packages:
@@ -82,6 +87,8 @@ class _Chooser:
         spellings = {spelled for path in installed for spelled in (os.path.normpath(path), self._links.real(path))}
         self._installed = tuple(path for path in spellings if not any(_is_below(root, path) for root in self._roots))
         self._known: dict[str, bool] = {}
+        self.outside: set[str] = set()
+        """Directories that are not covered, as spelled, with the separator at their end."""
 
     def covers(self, file: str) -> bool:
         # As spelled: this is asked for every module of the process, and most share a directory.
@@ -90,6 +97,8 @@ class _Chooser:
         if covered is None:
             directory = os.path.normpath(os.path.join(self._cwd, folder))
             covered = self._known[folder] = self._covers_directory(directory)
+            if folder and not covered:
+                self.outside.add(folder)
         return covered
 
     def _covers_directory(self, directory: str) -> bool:

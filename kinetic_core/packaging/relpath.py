@@ -54,7 +54,12 @@ def same_directory(one: Path, other: Path) -> bool:
     >>> same_directory(Path("/"), Path("/usr"))
     False
     """
-    return one == other or os.path.realpath(one) == os.path.realpath(other)
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def spellings(path: Path, root: Path, links: Links | None = None) -> tuple[str, ...]:

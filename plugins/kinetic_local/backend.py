@@ -318,7 +318,9 @@ class LocalBackend:
         """Let the job's processes start while it is still being packaged."""
         options = request.options
         is_plain = not (options.secrets or options.inherit_env or is_elsewhere(options))
-        if is_wanted(self._environ) and is_plain and not bundle_where_needed(self._places.state):
+        if not is_plain or not is_wanted(self._environ) or reserve().is_ready:
+            return
+        if not bundle_where_needed(self._places.state):
             reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
 
     def _launch(self, spec: JobSpec, job: Job) -> None:
