@@ -4,6 +4,7 @@ Highest first: argument of `kinetic.run`, `KINETIC_*` variable, active profile, 
 project), default. An empty variable counts as unset.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -316,6 +317,7 @@ def _account_name() -> str:
         return "user"
 
 
+@functools.cache
 def machine() -> str:
     """Return a text that tells this machine from others."""
     try:

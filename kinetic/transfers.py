@@ -3,6 +3,7 @@
 Nothing is shown of what takes less than a second.
 """
 
+import functools
 import inspect
 import threading
 import time
@@ -181,9 +182,13 @@ def transfer(
 
 
 def _reports(storage: Storage) -> bool:
-    methods = (storage.put_file, storage.get_file)
+    return _takes_progress(type(storage).put_file) and _takes_progress(type(storage).get_file)
+
+
+@functools.lru_cache(maxsize=32)
+def _takes_progress(method: Callable[..., object]) -> bool:
     try:
-        return all("progress" in inspect.signature(method).parameters for method in methods)
+        return "progress" in inspect.signature(method).parameters
     except (TypeError, ValueError):
         # Some callables, such as those of an extension module, do not say what they take.
         return False

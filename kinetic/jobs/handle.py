@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
@@ -16,6 +16,7 @@ from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_core.wire.result import Result
 
 R_co = TypeVar("R_co", covariant=True)
+_SOON_S: Final = 0.05
 
 
 class JobHandle(Generic[R_co]):
@@ -124,10 +125,8 @@ class JobHandle(Generic[R_co]):
             RemoteError: The function's exception cannot come home as itself.
             BaseException: The function's own exception, with the remote traceback as a note.
         """
-        if stream_logs:
-            self._stream.start()
         try:
-            state = self._wait(timeout, on_status_change)
+            state = self._wait(timeout, on_status_change, streaming=stream_logs)
             self._stream.finish()
         finally:
             self._stream.stop()
@@ -228,14 +227,16 @@ class JobHandle(Generic[R_co]):
         state: JobState = self._backend.status(self._record.ref)
         return state
 
-    def _wait(self, timeout: float | None, on_change: Callable[[JobStatus], None] | None) -> JobState:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        seen: JobStatus | None = None
-        for event in self.events(timeout):
-            if event.status is not seen:
-                seen = event.status
-                if on_change is not None:
-                    on_change(seen)
+    def _wait(
+        self, timeout: float | None, on_change: Callable[[JobStatus], None] | None, *, streaming: bool = False
+    ) -> JobState:
+        deadline, changes = None if timeout is None else time.monotonic() + timeout, _Changes(on_change)
+        if streaming and self._ends_soon(timeout, changes):
+            self._stream.show()
+        else:
+            if streaming:
+                self._stream.start()
+            self._follow(None if deadline is None else max(0.0, deadline - time.monotonic()), changes)
         state = self._state()
         if not state.status.is_terminal and deadline is not None:
             raise ResultTimeoutError(
@@ -244,9 +245,42 @@ class JobHandle(Generic[R_co]):
             )
         return state
 
+    def _ends_soon(self, timeout: float | None, changes: "_Changes") -> bool:
+        """Wait for a moment where that costs nothing: of a job that ends within it no thread has to copy the log."""
+        driver = self._connection.host.backends().get(self.backend)
+        if driver is None or driver.remote:
+            return False
+        return self._follow(_SOON_S if timeout is None else min(timeout, _SOON_S), changes)
+
+    def _follow(self, timeout: float | None, changes: "_Changes") -> bool:
+        """Follow what happens, and tell whether the job has ended."""
+        has_ended = False
+        for event in self.events(timeout):
+            changes.hear(event)
+            has_ended = event.status.is_terminal
+        return has_ended
+
     def __reduce__(self) -> tuple[Callable[[Mapping[str, Any]], "JobHandle[Any]"], tuple[dict[str, Any]]]:
         """Travel as what `to_dict` returns; the process that unpickles it connects anew."""
         return JobHandle.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
         return f"<kinetic.JobHandle {self.job_id} {self.func_name} on {self.backend}>"
+
+
+class _Changes:
+    """Tells of each new status once, however often a job's events begin anew."""
+
+    def __init__(self, on_change: Callable[[JobStatus], None] | None) -> None:
+        self._on_change = on_change
+        self._heard: set[tuple[str, object]] = set()
+        self._status: JobStatus | None = None
+
+    def hear(self, event: JobEvent) -> None:
+        if (event.kind, event.at) in self._heard:
+            return
+        self._heard.add((event.kind, event.at))
+        if event.status is not self._status:
+            self._status = event.status
+            if self._on_change is not None:
+                self._on_change(event.status)

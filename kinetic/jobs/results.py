@@ -23,6 +23,7 @@ from kinetic_core.wire.result import REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TY
 
 LOG_LINES: Final = 30
 _SHOWN_CHARS: Final = 300
+_FILE: Final = "file://"
 _USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
 
 
@@ -65,6 +66,16 @@ def collect(
 def _fetch(
     record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result], *, size_bytes: int | None
 ) -> Result | None:
+    url = storage.url_of(key)
+    if url.startswith(_FILE):
+        # It appeared there whole, and stays whole for who has opened it.
+        there = Path(url.removeprefix(_FILE))
+        try:
+            return _read(record, storage, key, read, there) if there.exists() else None
+        except ResultUnavailableError:
+            if there.exists():
+                raise
+            return None
     with scratch() as directory:
         path = directory / PurePosixPath(key).name
         try:
@@ -72,16 +83,18 @@ def _fetch(
                 moving.get_file(key, path)
         except ObjectNotFoundError:
             return None
-        try:
-            return read(path)
-        except Exception as error:
-            # One of our own says what is wrong; any other is that of a plugin's format.
-            what = (
-                str(error) if isinstance(error, KineticError) else f"its format raised {type(error).__name__}: {error}"
-            )
-            raise ResultUnavailableError(
-                f"{record.job_id} ({record.func_name}): {what}; it lies at {storage.url}/{key}"
-            ) from error
+        return _read(record, storage, key, read, path)
+
+
+def _read(record: JobRecord, storage: Storage, key: str, read: Callable[[Path], Result], path: Path) -> Result:
+    try:
+        return read(path)
+    except Exception as error:
+        # One of our own says what is wrong; any other is that of a plugin's format.
+        what = str(error) if isinstance(error, KineticError) else f"its format raised {type(error).__name__}: {error}"
+        raise ResultUnavailableError(
+            f"{record.job_id} ({record.func_name}): {what}; it lies at {storage.url}/{key}"
+        ) from error
 
 
 def _worker_failures(

@@ -63,6 +63,11 @@ class LogStream:
         )
         self._thread.start()
 
+    def show(self) -> None:
+        """Show what was not shown yet, and return when that is done: for a job that has ended."""
+        self._turn += 1
+        self._copy(self._turn)
+
     def stop(self) -> None:
         """Show no more; returns at once, also while stdout takes nothing."""
         self._turn += 1

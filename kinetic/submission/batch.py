@@ -25,11 +25,11 @@ from kinetic.submission.image import begin_image
 from kinetic.submission.inputpayload import CARRIES_OBJECTS, PayloadWriter, Shared
 from kinetic.submission.inputs import bind_input, check_mode
 from kinetic.submission.inspection import report_findings
-from kinetic.submission.pipeline import Target, choose_target, make_request
-from kinetic.submission.prepare import Prepared, prepare, read_secrets
+from kinetic.submission.prepare import Prepared, prepare
 from kinetic.submission.recover import step
 from kinetic.submission.refusal import check_submission_allowed
 from kinetic.submission.stage import Staging
+from kinetic.submission.target import Target, choose_target, make_request, read_secrets
 from kinetic_core.errors import KineticError, UsageError
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.packaging.callables import safe_name

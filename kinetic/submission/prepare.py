@@ -15,7 +15,7 @@ from kinetic.submission.payload import PayloadWriting
 from kinetic.submission.reachable import Reach
 from kinetic.submission.references import References
 from kinetic.submission.snapshots import SnapshotCache
-from kinetic_core.errors import ConfigError, PackagingError, SerializationError
+from kinetic_core.errors import PackagingError, SerializationError
 from kinetic_core.findings import Finding
 from kinetic_core.model.package import Artifact, Package, PackageRoot
 from kinetic_core.model.request import RunRequest
@@ -312,16 +312,3 @@ class _Preparation:
         target = self.directory / name
         self.written.append(target)
         return target
-
-
-def read_secrets(request: RunRequest) -> dict[str, str]:
-    """Return the values of the variables named in `secrets`.
-
-    Raises:
-        ConfigError: Some are not set; the message names them all.
-    """
-    environ = request.surroundings.environ
-    unset = [name for name in request.options.secrets if name not in environ]
-    if unset:
-        raise ConfigError(f"secrets names variables that are not set here: {', '.join(unset)}")
-    return {name: environ[name] for name in request.options.secrets}

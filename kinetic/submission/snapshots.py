@@ -158,6 +158,9 @@ def link_or_copy(source: Path, target: Path) -> None:
     Raises:
         OSError: It cannot be put there.
     """
+    with contextlib.suppress(OSError):
+        os.link(source, target)
+        return
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         made = Path(folder, "file")
         try:
@@ -171,10 +174,16 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
     archive = place / f"{snapshot.sha256}.zip"
+    is_new = snapshot.archive != archive and not archive.exists()
     if snapshot.archive != archive:
         link_or_copy(snapshot.archive, archive)
-    _replace(place / _ROOT, os.fsencode(root))
-    _replace(place / _INDEX, snapshot.to_bytes())
+    try:
+        _replace(place / _ROOT, os.fsencode(root))
+        _replace(place / _INDEX, snapshot.to_bytes())
+    except OSError:
+        if is_new:
+            archive.unlink(missing_ok=True)  # no index names it
+        raise
     for left in place.iterdir():
         if left.name not in {_INDEX, _COMPOSITIONS, _ROOT, _LOCK, archive.name}:
             _remove(left)

@@ -105,5 +105,10 @@ class Package:
     modules_by_value: tuple[str, ...] = ()
     environment_names: tuple[str, ...] = ()
     """Names of the captured variables; never their values."""
-    payload_components: tuple[PayloadComponent, ...] = ()
+    payload_components: Sequence[PayloadComponent] = ()
     """The heaviest first."""
+
+    @property
+    def own_findings(self) -> tuple[Finding, ...]:
+        """Return the findings beside those about the root, which are known before packing begins."""
+        return tuple(finding for finding in self.findings if finding not in self.root.findings)

@@ -1,7 +1,7 @@
 """A call, ready to be written with every `Data` replaced by its reference, and what its writing gives."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -38,7 +38,7 @@ class WrittenPayload:
     """The payload on disk, and what is in it."""
 
     artifact: Artifact
-    components: tuple[PayloadComponent, ...] = ()
+    components: Sequence[PayloadComponent] = ()
     """The heaviest first."""
     modules_by_value: tuple[str, ...] = ()
     """Modules of the project whose code travels in the payload; sorted."""

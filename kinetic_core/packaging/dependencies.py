@@ -1,6 +1,5 @@
 """The dependency file that applies, and the requirements in it, normalised."""
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,6 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.presence import is_file
 from kinetic_core.packaging.relpath import absolute, same_directory
-from kinetic_core.packaging.requirements import Line, normalise, read_lines
 from kinetic_core.packaging.root import holds_git
 
 REQUIREMENTS_TXT: Final = "requirements.txt"
@@ -80,9 +78,13 @@ def _choice(directory: Path, present: list[str], entry: Path, *, in_project: boo
 
 
 def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool, installed: bool) -> Dependencies:
+    # Many a project has none, and what reads one takes long to import.
+    from kinetic_core.packaging.declared import declared
+    from kinetic_core.packaging.requirements import normalise, read_lines
+
     try:
         content = path.read_bytes()
-        lines, found = _declared(path, content) if path.name == PYPROJECT_TOML else (read_lines(content), ())
+        lines, found = declared(path, content) if path.name == PYPROJECT_TOML else (read_lines(content), ())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         unusable = Finding(
@@ -94,55 +96,3 @@ def _read(path: Path, findings: tuple[Finding, ...], *, remote: bool, installed:
         return Dependencies(path=path, requirements=None, findings=(*findings, unusable))
     requirements, noted = normalise(path, lines, remote=remote, installed=installed)
     return Dependencies(path=path, requirements=requirements, findings=(*findings, *found, *noted))
-
-
-def _declared(path: Path, content: bytes) -> tuple[tuple[Line, ...], tuple[Finding, ...]]:
-    """Read `[project].dependencies`; the line of each is looked up, for the comment behind it and for messages."""
-    text = content.decode("utf-8-sig")
-    tables = tomllib.loads(text)
-    declared = _table(tables, "project").get("dependencies")
-    if declared is None:
-        return (), (_none_declared(path, tables),)
-    if not isinstance(declared, list) or not all(isinstance(item, str) for item in declared):
-        raise ValueError("[project].dependencies is no list of texts")
-    written = text.splitlines()
-    return tuple(_line(item, written) for item in declared), ()
-
-
-def _line(item: str, written: list[str]) -> Line:
-    for number, line in enumerate(written, start=1):
-        if f'"{item}"' in line or f"'{item}'" in line:
-            return Line(number=number, text=item, comment=line.rpartition("#")[2] if "#" in line else "")
-    return Line(number=0, text=item, comment="")
-
-
-def _none_declared(path: Path, tables: dict[str, object]) -> Finding:
-    others = list(_other_tables(tables))
-    message = f"{path} declares no [project].dependencies"
-    return Finding(
-        code="dependencies_undeclared",
-        severity=Severity.WARNING,
-        message=f"{message}; these hold some but are not read: {', '.join(others)}" if others else message,
-        remedy="List what the job needs in [project].dependencies or in a requirements.txt beside it.",
-    )
-
-
-def _other_tables(tables: dict[str, object]) -> Iterator[str]:
-    poetry = _table(tables, "tool", "poetry", "dependencies")
-    # Every poetry project lists the interpreter there.
-    if poetry.keys() - {"python"}:
-        yield "[tool.poetry.dependencies]"
-    if _table(tables, "project", "optional-dependencies"):
-        yield "[project.optional-dependencies]"
-    if _table(tables, "dependency-groups"):
-        yield "[dependency-groups]"
-    dynamic = _table(tables, "project").get("dynamic")
-    if isinstance(dynamic, list) and "dependencies" in dynamic:
-        yield "dynamic"
-
-
-def _table(tables: dict[str, object], *names: str) -> dict[str, object]:
-    value: object = tables
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}

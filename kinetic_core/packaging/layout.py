@@ -10,7 +10,7 @@ from typing import Any, Final
 from kinetic_core.model.package import Exclusion, PackageRoot
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.presence import is_directory, is_file
-from kinetic_core.packaging.relpath import absolute, spellings
+from kinetic_core.packaging.relpath import Links, absolute, spellings
 from kinetic_core.packaging.rules import ALWAYS, ALWAYS_NAMES, DEFAULT, default_rules
 from kinetic_core.wire.plan import Plan
 
@@ -42,12 +42,12 @@ def make_plan(
     >>> plan.entry_rel, plan.client_cwd_rel, plan.sys_path_rel
     ('src', None, ('',))
     """
-    absent = absent_names(surroundings.environ)
+    absent, links = absent_names(surroundings.environ), Links()
     return Plan(
         package_root=str(root.path),
-        entry_rel=_shipped_spelling(root.entry, root.path, absent) or "",
-        client_cwd_rel=_shipped_spelling(surroundings.cwd, root.path, absent),
-        sys_path_rel=tuple(dict.fromkeys(["", *_sys_path(root.path, surroundings, absent)])),
+        entry_rel=_shipped_spelling(root.entry, root.path, absent, links) or "",
+        client_cwd_rel=_shipped_spelling(surroundings.cwd, root.path, absent, links),
+        sys_path_rel=tuple(dict.fromkeys(["", *_sys_path(root.path, surroundings, absent, links)])),
         excluded=dict(excluded),
         excluded_files=dict(itertools.islice(_told(exclusions), MAX_EXCLUDED_FILES)),
         extensions=dict(extensions),
@@ -69,14 +69,14 @@ def absent_names(environ: Mapping[str, str]) -> frozenset[str]:
     return frozenset([*ALWAYS_NAMES, *(rule.pattern for rule in default_rules(environ))])
 
 
-def _sys_path(root: Path, surroundings: Surroundings, absent: frozenset[str]) -> Iterator[str]:
+def _sys_path(root: Path, surroundings: Surroundings, absent: frozenset[str], links: Links) -> Iterator[str]:
     # The interpreter promises texts; other tools put paths and import hooks there too.
     entries: Iterable[object] = surroundings.sys_path
     for entry in entries:
         if not isinstance(entry, str):
             continue
         path = absolute(entry, surroundings.cwd)
-        ways = spellings(path, root)
+        ways = spellings(path, root, links)
         if not ways or _is_installed(path, root, ways) or not _is_importable(path):
             continue
         rel = next((rel for rel in ways if not absent & _parts(rel)), None)
@@ -95,8 +95,8 @@ def _is_importable(path: Path) -> bool:
     return is_directory(path) or (is_file(path) and zipfile.is_zipfile(path))
 
 
-def _shipped_spelling(path: Path, root: Path, absent: frozenset[str]) -> str | None:
-    ways = spellings(path, root)
+def _shipped_spelling(path: Path, root: Path, absent: frozenset[str], links: Links) -> str | None:
+    ways = spellings(path, root, links)
     return next((rel for rel in ways if not absent & _parts(rel)), next(iter(ways), None))
 
 

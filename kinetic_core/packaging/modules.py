@@ -3,7 +3,6 @@
 import importlib.machinery
 import os
 import sys
-import sysconfig
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,18 +10,22 @@ from typing import Final
 
 from kinetic_core.model.request import Surroundings
 from kinetic_core.packaging.reach import is_module, namespace_of
+from kinetic_core.packaging.relpath import Links
 from kinetic_core.packaging.rules import ALWAYS_NAMES, DEFAULT_NAMES
 
 _INSTALLED_NAMES: Final = frozenset(("site-packages", "dist-packages"))
 # What lies there is not the project's, also when the user has the default exclusions turned off.
 _FOREIGN_NAMES: Final = frozenset((*ALWAYS_NAMES, *DEFAULT_NAMES))
+_EXTENSIONS: Final = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _MAIN_NAMES: Final = frozenset(("__main__", "__mp_main__"))
 
 
 def installed_directories() -> tuple[str, ...]:
     """Return the directories of this interpreter whose content is installed, wherever the project lies."""
-    paths = sysconfig.get_paths()
-    candidates = (sys.prefix, sys.exec_prefix, sys.base_prefix, paths["stdlib"], paths["platstdlib"])
+    # `sysconfig` would say the same of the two last ones, and read all that the interpreter was built with for it.
+    own = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    stdlib, compiled = os.path.dirname(os.__file__), os.path.join(sys.exec_prefix, sys.platlibdir, own)
+    candidates = (sys.prefix, sys.exec_prefix, sys.base_prefix, stdlib, compiled)
     return tuple(dict.fromkeys(candidates))
 
 
@@ -47,13 +50,18 @@ def first_party_modules(
     """
     chosen = _Chooser(root, surroundings.cwd, installed_directories() if installed is None else installed)
     found: dict[str, ModuleType] = {}
-    for name, module in sorted(modules.items()):
-        if name in _MAIN_NAMES or name.partition(".")[0] in own_packages or not is_module(module):
+    for name, module in modules.items():
+        if not is_module(module):
             continue
+        file = namespace_of(module).get("__file__")
+        if isinstance(file, str) and file[: file.rfind(os.sep) + 1] in chosen.outside:
+            continue  # so it is with nearly all modules of a process
         location = _location(module)
-        if location is not None and chosen.covers(location):
+        if location is None or not chosen.covers(location):
+            continue
+        if name not in _MAIN_NAMES and name.partition(".")[0] not in own_packages:
             found[name] = module
-    return found
+    return dict(sorted(found.items()))
 
 
 def _location(module: ModuleType) -> str | None:
@@ -61,7 +69,7 @@ def _location(module: ModuleType) -> str | None:
     namespace = namespace_of(module)
     file = namespace.get("__file__")
     if isinstance(file, str) and file:
-        return None if file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)) else file
+        return None if file.endswith(_EXTENSIONS) else file
     try:
         portions = [portion for portion in namespace.get("__path__") or () if isinstance(portion, str)]
     except Exception:  # noqa: BLE001 - a path object of somebody's importer
@@ -74,22 +82,27 @@ class _Chooser:
 
     def __init__(self, root: Path, cwd: Path, installed: Collection[str]) -> None:
         self._cwd = str(cwd)
-        self._roots = tuple(dict.fromkeys((os.path.normpath(root), os.path.realpath(root))))
-        spellings = {spelled for path in installed for spelled in (os.path.normpath(path), os.path.realpath(path))}
+        self._links = Links()
+        self._roots = tuple(dict.fromkeys((os.path.normpath(root), self._links.real(str(root)))))
+        spellings = {spelled for path in installed for spelled in (os.path.normpath(path), self._links.real(path))}
         self._installed = tuple(path for path in spellings if not any(_is_below(root, path) for root in self._roots))
         self._known: dict[str, bool] = {}
+        self.outside: set[str] = set()
+        """Directories that are not covered, as spelled, with the separator at their end."""
 
     def covers(self, file: str) -> bool:
         # As spelled: this is asked for every module of the process, and most share a directory.
-        folder = os.path.dirname(file)
+        folder = file[: file.rfind(os.sep) + 1]
         covered = self._known.get(folder)
         if covered is None:
             directory = os.path.normpath(os.path.join(self._cwd, folder))
             covered = self._known[folder] = self._covers_directory(directory)
+            if folder and not covered:
+                self.outside.add(folder)
         return covered
 
     def _covers_directory(self, directory: str) -> bool:
-        spellings = {directory, os.path.realpath(directory)}
+        spellings = {directory, self._links.real(directory)}
         if not any(_is_below(spelling, root) for spelling in spellings for root in self._roots):
             return False
         return not any(self._is_foreign(spelling) for spelling in spellings)

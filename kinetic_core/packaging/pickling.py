@@ -5,7 +5,7 @@ import functools
 import itertools
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, TypeVar
@@ -34,11 +34,10 @@ from kinetic_core.packaging.codeobjects import reduce_code
 from kinetic_core.packaging.distributions import distribution_versions
 from kinetic_core.packaging.enummembers import own_attributes
 from kinetic_core.packaging.meeting import Meeting, ReferenceMet, meeting_with
-from kinetic_core.packaging.opcodes import exact_weights
 from kinetic_core.packaging.reach import class_body_values, module_reads, namespace_of
 from kinetic_core.packaging.sink import HashedFile, WriteError
 from kinetic_core.packaging.standin import standin_getattr
-from kinetic_core.packaging.weighing import Scale, heaviest_first
+from kinetic_core.packaging.weighing import Scale, Weighed, heaviest_first
 from kinetic_core.wire import names, payload
 from kinetic_core.wire.fingerprint import fingerprint
 
@@ -88,7 +87,9 @@ def write_payload(
             sha256 = sink.hexdigest()
         # Of many small payloads nobody asks what weighs most, and the answer costs more than the payload.
         exact = not call.shared_function and sink.size_bytes <= _SMALL_BYTES
-        components = _weights(pickler.scale, Path(temporary)) if exact else pickler.scale.components()
+        components: Sequence[PayloadComponent] = (
+            _weights(pickler.scale, Path(temporary)) if exact else pickler.scale.components()
+        )
         Path(temporary).replace(target)
     except (OSError, WriteError) as error:
         Path(temporary).unlink(missing_ok=True)
@@ -113,9 +114,16 @@ def _dump(pickler: "CallPickler", call: Call) -> None:
         raise explain(call, pickler.failure(error)) from error
 
 
-def _weights(scale: Scale, path: Path) -> tuple[PayloadComponent, ...]:
-    exact = exact_weights(path.read_bytes(), scale.labels, payload.FUNC)
-    return scale.components() if exact is None else heaviest_first(exact)
+def _weights(scale: Scale, path: Path) -> Sequence[PayloadComponent]:
+    content = path.read_bytes()
+
+    def weigh() -> tuple[PayloadComponent, ...]:
+        from kinetic_core.packaging.opcodes import exact_weights
+
+        exact = exact_weights(content, scale.labels, payload.FUNC)
+        return scale.components() if exact is None else heaviest_first(exact)
+
+    return Weighed(weigh)
 
 
 class _Reduced:

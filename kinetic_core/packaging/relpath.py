@@ -23,16 +23,46 @@ def absolute(path: Path | str, cwd: Path) -> Path:
     return Path(lexical)
 
 
+class Links:
+    """Resolves symbolic links for a while in which none changes, looking at each directory once.
+
+    >>> Links().real("/proc/../nowhere/at/all")
+    '/nowhere/at/all'
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[str, str] = {os.sep: os.sep}
+
+    def real(self, path: str) -> str:
+        """Return what `os.path.realpath` does."""
+        if path != os.path.normpath(path) or not os.path.isabs(path) or path.startswith("//"):
+            return os.path.realpath(path)
+        at, below = path, []
+        while (real := self._known.get(at)) is None:
+            at, name = os.path.split(at)
+            below.append(name)
+        for name in reversed(below):
+            at, joined = os.path.join(at, name), os.path.join(real, name)
+            real = self._known[at] = os.path.realpath(joined) if os.path.islink(joined) else joined
+        return real
+
+
 def same_directory(one: Path, other: Path) -> bool:
     """Tell whether two paths lead to the same place, as given or with links resolved.
 
     >>> same_directory(Path("/"), Path("/usr"))
     False
     """
-    return one == other or os.path.realpath(one) == os.path.realpath(other)
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
-def spellings(path: Path, root: Path) -> tuple[str, ...]:
+def spellings(path: Path, root: Path, links: Links | None = None) -> tuple[str, ...]:
     """Return every way in which a path lies under a root: relative, `/`-separated, `""` for the root itself.
 
     The place that the links lead to comes first, because that is the one that ships when a link and its target both
@@ -41,6 +71,7 @@ def spellings(path: Path, root: Path) -> tuple[str, ...]:
     Args:
         path: Absolute; need not exist.
         root: An absolute directory.
+        links: Shared by all that is asked at once.
 
     Returns:
         At most three spellings, none twice; empty when the path lies outside.
@@ -50,11 +81,12 @@ def spellings(path: Path, root: Path) -> tuple[str, ...]:
     >>> spellings(Path("/q"), Path("/p"))
     ()
     """
-    real, real_root = Path(os.path.realpath(path)), Path(os.path.realpath(root))
-    found = [_below(real, real_root), _below(path, root)]
-    if real != path:
+    links = links or Links()
+    given, real, real_root = str(path), links.real(str(path)), links.real(str(root))
+    found = [_below(real, real_root), _below(given, str(root))]
+    if real != given:
         # Without links on the way, no parent is another name of the root.
-        found.append(_below_alias(path, real_root))
+        found.append(_below_alias(path, real_root, links))
     return tuple(dict.fromkeys(rel for rel in found if rel is not None))
 
 
@@ -67,16 +99,16 @@ def relative(path: Path, root: Path) -> str | None:
     return next(iter(spellings(path, root)), None)
 
 
-def _below(path: Path, root: Path) -> str | None:
-    if not path.is_relative_to(root):
-        return None
-    rel = path.relative_to(root).as_posix()
-    return "" if rel == "." else rel
+def _below(path: str, root: str) -> str | None:
+    if path == root:
+        return ""
+    folder = f"{root.rstrip('/')}/"
+    return path.removeprefix(folder) if path.startswith(folder) else None
 
 
-def _below_alias(path: Path, real_root: Path) -> str | None:
+def _below_alias(path: Path, real_root: str, links: Links) -> str | None:
     """Find the root among the path's own parents: `/alias/link/x`, where `/alias` is the root and `link` leads out."""
     for parent in (path, *path.parents):
-        if os.path.realpath(parent) == str(real_root):
-            return _below(path, parent)
+        if links.real(str(parent)) == real_root:
+            return _below(str(path), str(parent))
     return None

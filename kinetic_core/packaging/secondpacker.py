@@ -1,18 +1,20 @@
 """A second process that packs every other batch: small files keep one interpreter busier than its compressor."""
 
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from kinetic_core.model.listing import MTIME_NS, Listed
 from kinetic_core.packaging.deflate import LIBRARIES
 from kinetic_core.packaging.packing import Packer, Piece
 from kinetic_core.packaging.packserver import conditions_of, from_plain, receive, send
+
+if TYPE_CHECKING:
+    import subprocess
 
 _SECOND: Final = 10**9
 _AHEAD: Final = 2
@@ -125,6 +127,8 @@ def own_interpreter() -> str:
 
 
 def _started(python: str) -> "subprocess.Popen[bytes] | None":
+    import subprocess  # few trees are so large
+
     try:
         return subprocess.Popen(
             [python, "-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _BOOT, *_folders()],

@@ -1,7 +1,7 @@
 """Weighing: what each argument and captured global adds to a payload, read off the position in its stream."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, overload
 
 from kinetic_core.model.package import PayloadComponent
 
@@ -67,6 +67,41 @@ def heaviest_first(weights: Mapping[str, int]) -> tuple[PayloadComponent, ...]:
     """
     by_weight = sorted(weights.items(), key=lambda pair: -pair[1])
     return tuple(PayloadComponent(name=name, size_bytes=size) for name, size in by_weight if size)
+
+
+class Weighed(Sequence[PayloadComponent]):
+    """Components that are weighed when somebody looks at them: it takes longer than to write a small payload.
+
+    >>> parts = Weighed(lambda: (PayloadComponent(name="argument 0", size_bytes=3),))
+    >>> len(parts), parts[0].name
+    (1, 'argument 0')
+    """
+
+    def __init__(self, weigh: Callable[[], tuple[PayloadComponent, ...]]) -> None:
+        """Keep what weighs them, once."""
+        self._weigh = weigh
+        self._components: tuple[PayloadComponent, ...] | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> PayloadComponent: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PayloadComponent, ...]: ...
+    def __getitem__(self, index: int | slice) -> PayloadComponent | tuple[PayloadComponent, ...]:
+        """Return one of them, or some."""
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        """Say no more than that nobody has asked, where nobody has."""
+        return "Weighed(…)" if self._components is None else f"Weighed{self._components!r}"
+
+    def _all(self) -> tuple[PayloadComponent, ...]:
+        if self._components is None:
+            self._components = self._weigh()
+        return self._components
 
 
 class _Open:

@@ -7,7 +7,6 @@ lives. When the keeper dies, its jobs were never started, and whoever asks is to
 import json
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -130,6 +129,8 @@ def _mark(pod: Path, file: str) -> None:
 
 
 def _hand_over(data: bytes, lock: int) -> None:
+    import subprocess  # a single job needs none of it
+
     lock = clear_of_streams(os.dup(lock))
     try:
         with subprocess.Popen(

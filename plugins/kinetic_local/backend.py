@@ -36,6 +36,7 @@ GRACE_S: Final = 5.0
 """Between SIGTERM and SIGKILL when a job is cancelled or its time is up."""
 _FIRST_POLL_S: Final = 0.001
 _LAST_POLL_S: Final = 0.05
+_FIRST_LOOK_S: Final = 0.02
 _LAST_WAIT_S: Final = 1.0
 _CLAIMS: Final = 20
 _DEFAULT_SIGNALS: Final = (
@@ -143,15 +144,15 @@ class LocalBackend:
         """Yield what happened to the job and then what happens, until it has ended or the time is up."""
         watch = Watch(ref, self._places)
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
-        told, pause_s = 0, _FIRST_POLL_S
+        told, pause_s = 0, _FIRST_LOOK_S
         while True:
             events = watch.events()
             self._tell_damage(watch, ref)
             for event in events[told:]:
                 yield job_event(ref.job_id, event)
             told = len(events)
-            state = watch.state()
-            if state.status.is_terminal and len(watch.events()) == told:
+            state = watch.state_after(events)
+            if state.status.is_terminal and (events or not watch.events()):
                 return
             left_s = _LAST_WAIT_S if deadline_s is None else deadline_s - time.monotonic()
             if left_s <= 0:
@@ -180,7 +181,7 @@ class LocalBackend:
 
     def _logs(self, ref: JobRef, *, host: int | None, follow: bool, tail: int | None) -> Iterator[str]:
         watch = Watch(ref, self._places)
-        pause_s = _FIRST_POLL_S
+        pause_s = _FIRST_LOOK_S
 
         def pause() -> None:
             nonlocal pause_s
@@ -317,7 +318,9 @@ class LocalBackend:
         """Let the job's processes start while it is still being packaged."""
         options = request.options
         is_plain = not (options.secrets or options.inherit_env or is_elsewhere(options))
-        if is_wanted(self._environ) and is_plain and not bundle_where_needed(self._places.state):
+        if not is_plain or not is_wanted(self._environ) or reserve().is_ready:
+            return
+        if not bundle_where_needed(self._places.state):
             reserve().prepare(standby_environ(self._environ), _DEFAULT_SIGNALS)
 
     def _launch(self, spec: JobSpec, job: Job) -> None:

@@ -3,13 +3,12 @@
 import functools
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import kinetic_core
 from kinetic_core.errors import SubmissionError
@@ -18,6 +17,9 @@ from kinetic_local.places import remove_private
 from kinetic_local.pod import LOG, append_event, open_events, open_log
 from kinetic_local.processes import is_still, start_mark
 from kinetic_local.reserve import Standby
+
+if TYPE_CHECKING:
+    import subprocess
 
 _DEATH_S: Final = 2.0
 _POLL_S: Final = 0.005
@@ -47,6 +49,8 @@ def launch(job: Job, environ: Mapping[str, str]) -> None:
     Raises:
         SubmissionError: The interpreter did not start.
     """
+    import subprocess  # a job whose processes wait for it needs none of it
+
     log = open_log(job.pod)
     try:
         process = subprocess.Popen(

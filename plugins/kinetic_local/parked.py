@@ -1,8 +1,9 @@
 """The supervisor that a standby made ahead, and the runner that waits beside it."""
 
+import _socket  # `socket` takes as long to import as all the rest that a supervisor needs
 import marshal
 import os
-import socket
+import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import Final
@@ -14,6 +15,7 @@ from kinetic_local.supervisor import see_through
 
 _LOCKS: Final = 2
 _BLOCK_BYTES: Final = 1 << 16
+_INT_BYTES: Final = 4
 
 
 def supervise(channel: int, taking: int, pid: int, *, theirs: int, telling: int, has_time: bool) -> None:
@@ -87,17 +89,23 @@ def _told(telling: int, message: bytes) -> bool:
 
 
 def _receive(channel: int) -> Job | None:
-    with socket.socket(fileno=channel) as client:
-        try:
-            data, locks, _, _ = socket.recv_fds(client, _BLOCK_BYTES, _LOCKS, socket.MSG_CMSG_CLOEXEC)
-            while len(data) < LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little"):
-                more = client.recv(_BLOCK_BYTES)
-                if not more:
-                    return None
-                data += more
-        except ConnectionResetError:
-            # The client ended, and had not read which process this is.
-            return None
+    client = _socket.socket(fileno=channel)
+    try:
+        data, attached, _, _ = client.recvmsg(
+            _BLOCK_BYTES, _socket.CMSG_LEN(_LOCKS * _INT_BYTES), _socket.MSG_CMSG_CLOEXEC
+        )
+        while len(data) < LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little"):
+            more = client.recv(_BLOCK_BYTES)
+            if not more:
+                return None
+            data += more
+    except ConnectionResetError:
+        # The client ended, and had not read which process this is.
+        return None
+    finally:
+        client.close()
+    sent = b"".join(part for _, kind, part in attached if kind == _socket.SCM_RIGHTS)
+    locks = [int.from_bytes(sent[at : at + _INT_BYTES], sys.byteorder) for at in range(0, len(sent), _INT_BYTES)]
     job = Job.from_bytes(data[LENGTH_BYTES:]) if len(locks) == _LOCKS else None
     if job is not None:
         job.live_fd, job.ticket_fd = locks

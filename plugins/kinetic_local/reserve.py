@@ -119,14 +119,16 @@ class Reserve:
         os.register_at_fork(after_in_child=self._forget)
         atexit.register(self.dismiss)
 
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether a standby is there or on its way; whether it fits is asked when a job is handed over."""
+        return self._standby is not None
+
     def prepare(self, environ: Mapping[str, str], default_signals: Sequence[int]) -> None:
         """See to it that a standby is there or on its way, started as a runner would be now."""
-        conditions = _conditions(environ)
         with self._lock, suppress(OSError):
-            if self._standby is not None and self._standby.conditions != conditions:
-                self._drop()
             if self._standby is None:
-                self._standby = Standby(environ, default_signals, conditions)
+                self._standby = Standby(environ, default_signals, _conditions(environ))
 
     @contextmanager
     def taken(self, environ: Mapping[str, str]) -> Iterator[tuple[Standby, int] | None]:
@@ -136,10 +138,10 @@ class Reserve:
         """
         with self._lock:
             standby = self._standby
-            if standby is None or standby.conditions != _conditions(environ):
+            if standby is None:
                 yield None
                 return
-            pid = standby.process_id()
+            pid = standby.process_id() if standby.conditions == _conditions(environ) else 0
             if not start_mark(pid):
                 self._drop()
                 yield None

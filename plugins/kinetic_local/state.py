@@ -75,7 +75,10 @@ class Watch:
 
     def state(self) -> JobState:
         """Return how the job stands."""
-        events = self.events()
+        return self.state_after(self.events())
+
+    def state_after(self, events: Sequence[Mapping[str, Any]]) -> JobState:
+        """Return how the job stands after what happened so far, as `events` just told it."""
         if events:
             return _state(events[-1])
         if self.is_alive():

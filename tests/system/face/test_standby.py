@@ -268,6 +268,13 @@ print(json.dumps(told))
     assert (third["environ"]["LC_ALL"], third["environ"]["LD_LIBRARY_PATH"]) == ("C.UTF-8", "/nowhere")
 
 
+def test_after_a_change_one_job_has_new_processes_and_the_next_a_standby_again(looking: Project) -> None:
+    code = "told = [watch.who()]; os.umask(0o027); told += [watch.who(), watch.who()]; print(json.dumps(told))"
+    told = said(looking, code)
+    assert [(job["ahead"], job["umask"]) for job in told[1:]] == [(False, "0027"), (True, "0027")]
+    wait_until(lambda: alive(looking) == [])
+
+
 def test_a_secret_acts_from_the_very_start(looking: Project) -> None:
     code = "print(json.dumps([watch.who(), watch.who.options(secrets=['PYTHONHASHSEED'])()]))"
     plain, secret = said(looking, code, PYTHONHASHSEED="7")

@@ -322,3 +322,26 @@ def test_a_host_that_an_earlier_attempt_stopped_does_not_spoil_a_success(record:
     put(store, Result(success=True, result=7))
     put(store, replace(STOPPED, host_index=1), "result-worker-1.pkl")
     assert collected(record, store) == 7
+
+
+def test_a_result_in_a_directory_is_read_where_it_lies(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=5))
+    seen: list[Path] = []
+
+    def look(path: Path) -> Result:
+        seen.append(path)
+        return read(path)
+
+    assert collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), look) == 5
+    assert [f"file://{path}" for path in seen] == [store.url_of("job-0a1b2c3d/result.pkl")]
+
+
+def test_a_result_that_another_collects_while_it_is_opened_was_collected(record: JobRecord, store: Storage) -> None:
+    put(store, Result(success=True, result=5))
+
+    def late(path: Path) -> Result:
+        bury_job(store, record)
+        return read(path)
+
+    with pytest.raises(ResultUnavailableError, match="was collected at"):
+        collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), late)

@@ -189,3 +189,12 @@ def test_a_fork_made_in_the_midst_of_a_line_can_write(monkeypatch: pytest.Monkey
             streaming._stdout.write("child\n", object())
             os._exit(0 if out.getvalue() == "child\n" else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_what_was_not_shown_yet_is_shown_at_once_when_the_job_has_ended(shown: "queue.Queue[str]") -> None:
+    log = Log()
+    log.grow("a\n", "b\n", None)
+    stream = LogStream("job-0a1b2c3d", log.read)
+    stream.show()
+    stream.show()
+    assert rest(shown) == "a\nb\n"

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import attrs
@@ -228,6 +229,7 @@ def test_a_root_that_another_process_is_keeping_is_left_to_it(cache: SnapshotCac
 RACE = """
 import sys, attrs
 from pathlib import Path
+from types import FrameType
 from kinetic.submission.snapshots import SnapshotCache
 from tests.unit.kinetic.submission.test_snapshots import made
 cache, own = SnapshotCache(folder=Path(sys.argv[1])), Path(sys.argv[2])
@@ -291,6 +293,24 @@ def test_a_file_is_linked_or_copied_in_place_of_what_was_there(
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert target.samefile(source) is (refused is None)
     assert [path.name for path in target.parent.iterdir()] == ["context.zip"]
+
+
+def test_a_free_place_takes_one_step(tmp_path: Path) -> None:
+    source, target, changes = tmp_path / "source", tmp_path / "context.zip", []
+    source.write_bytes(b"new")
+
+    def watch(_: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and function.__name__ in {"link", "mkdir", "rename", "replace", "rmdir", "unlink"}:
+            changes.append(function.__name__)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        link_or_copy(source, target)
+    finally:
+        sys.setprofile(before)
+    assert changes == ["link"]
+    assert target.samefile(source)
 
 
 def test_linking_what_is_linked_already_leaves_nothing_over(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kinetic.submission.pipeline import _unsupported
+from kinetic.submission.target import _unsupported
 from kinetic_core.findings import Severity
 from kinetic_core.model.request import RunOptions
 from kinetic_core.plugin import Backend, BackendDriver, Capability, DriverContext

@@ -1,8 +1,12 @@
+import os
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from kinetic_core.packaging.relpath import absolute, relative, same_directory, spellings
+from kinetic_core.packaging.relpath import Links, absolute, relative, same_directory, spellings
 
 
 def test_a_relative_path_counts_from_the_working_directory() -> None:
@@ -59,3 +63,50 @@ def test_a_path_through_a_link_far_from_the_root_lies_outside(tmp_path: Path) ->
     (tmp_path / "far").mkdir()
     (tmp_path / "link").symlink_to("far")
     assert spellings(tmp_path / "link" / "x", tmp_path / "root") == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "//",
+        "//net/x",
+        "real/a/b",
+        "alias/a",
+        "alias/../a",
+        "in/alias/a",
+        "loop/a",
+        "gone/a",
+        "broken/a",
+        "file/a",
+    ],
+)
+def test_links_are_resolved_as_the_system_does(tmp_path: Path, path: str) -> None:
+    (tmp_path / "real" / "a").mkdir(parents=True)
+    (tmp_path / "alias").symlink_to("real")
+    (tmp_path / "in").symlink_to(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "broken").symlink_to("nowhere/at/all")
+    (tmp_path / "file").touch()
+    links, asked = Links(), path if path.startswith("/") else os.path.join(tmp_path, path)  # noqa: PTH118 - as asked
+    assert [links.real(asked), links.real(asked)] == [os.path.realpath(asked)] * 2
+    assert links.real(f"{asked}/b") == os.path.realpath(f"{asked}/b")
+
+
+def test_each_directory_is_looked_at_once(tmp_path: Path) -> None:
+    looks = []
+
+    def watch(_: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and function.__name__ in {"lstat", "stat", "readlink"}:
+            looks.append(function.__name__)
+
+    links, before = Links(), sys.getprofile()
+    links.real(str(tmp_path))
+    sys.setprofile(watch)
+    try:
+        for number in range(100):
+            links.real(f"{tmp_path}/shared/{number % 10}")
+    finally:
+        sys.setprofile(before)
+    assert looks == ["lstat"] * 11

@@ -3,7 +3,8 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetic_core.packaging.weighing import Scale
+from kinetic_core.model.package import PayloadComponent
+from kinetic_core.packaging.weighing import Scale, Weighed
 
 
 def test_what_an_inner_item_adds_is_not_the_outer_ones() -> None:
@@ -53,3 +54,19 @@ def test_all_weights_add_up_to_what_was_written(tree: object) -> None:
     weights = [part.size_bytes for part in scale.components()]
     assert sum(weights) == len(written)
     assert weights == sorted(weights, reverse=True)
+
+
+def test_nothing_is_weighed_before_somebody_looks_and_then_it_is_once() -> None:
+    heavy, light = PayloadComponent(name="argument 0", size_bytes=9), PayloadComponent(name="argument 1", size_bytes=1)
+    weighings = []
+
+    def weigh() -> tuple[PayloadComponent, ...]:
+        weighings.append(1)
+        return heavy, light
+
+    weighed = Weighed(weigh)
+    assert repr(weighed) == "Weighed(…)"
+    assert weighings == []
+    assert (len(weighed), weighed[0], weighed[1:], [*weighed]) == (2, heavy, (light,), [heavy, light])
+    assert weighings == [1]
+    assert repr(weighed) == f"Weighed{(heavy, light)!r}"
