@@ -153,7 +153,7 @@ def soak_runners(folder: Path) -> Facts:
     machine = Machine(base=folder, temporary=folder / "temporary")
     for made in (machine.temporary, machine.home, machine.store):
         made.mkdir()
-    backend = machine.open_hasty(1)
+    backend = machine.open()
     add = lambda number: number + 1 if number % 5 else 1 / 0  # noqa: E731 - a function that travels by value
 
     def make(number: int) -> JobSpec:
@@ -168,7 +168,7 @@ def soak_runners(folder: Path) -> Facts:
 def soak_scripts(folder: Path) -> Facts:
     """Run scripts, in processes that are made when a job comes; each starts another that leaves its group."""
     pod = ScriptedPod(folder, pytest.MonkeyPatch())
-    backend = pod.open(grace_s=0.2, KINETIC_LOCAL_STANDBY="0")
+    backend = pod.open(KINETIC_LOCAL_STANDBY="0")
     scripts = [f"{ORPHAN}raise SystemExit(3)", f"{ORPHAN}{LINGER}"]
 
     def is_cancelled(number: int) -> bool:

@@ -137,7 +137,7 @@ def test_what_leaves_a_runner_in_its_first_millisecond_ends_with_the_job(pod: Sc
 
 
 def test_a_job_that_ignores_the_first_signal_is_killed_after_the_grace_period(pod: ScriptedPod) -> None:
-    backend = pod.open(grace_s=0.2)
+    backend = pod.open(grace_s=1.0)
     spec = pod.job(f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {LINGER}")
     ref = backend.submit(spec)
     pod.wait_until_running(spec)
