@@ -19,9 +19,14 @@ class OwnThreads:
     _started: list[threading.Thread] = attrs.field(factory=list)
 
     @property
+    def living(self) -> list[threading.Thread]:
+        """Those that have not ended."""
+        return [thread for thread in self._started if thread.is_alive()]
+
+    @property
     def alive(self) -> list[str]:
         """The names of those that have not ended."""
-        return [thread.name for thread in self._started if thread.is_alive()]
+        return [thread.name for thread in self.living]
 
 
 @contextmanager

@@ -318,6 +318,7 @@ def test_a_standard_descriptor_that_is_closed_leads_nowhere_and_its_stream_is_th
         os.close(free)
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(faulthandler, "enable", lambda: done.append("crashes told"))
