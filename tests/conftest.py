@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("kinetic", deadline=None, print_blob=True)
+# How fast examples are made says how busy the machine is.
+settings.register_profile("kinetic", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kinetic")
 
 

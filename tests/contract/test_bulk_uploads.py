@@ -115,7 +115,7 @@ def test_what_is_under_way_is_done_when_the_call_raises(bench: Bench, files: dic
 def test_a_peer_that_says_nothing_is_given_up(
     bench: Bench, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kinetic_fsspec.loops.STALLED_S", 1.0)
+    monkeypatch.setattr("kinetic_fsspec.loops.STALLED_S", 3.0)
     bench.proxy.break_(Rule(fault="mute", method=WRITES, skip=3, times=1))
     assert not bench.store.put_files(files)
     assert held(bench) == contents(files)

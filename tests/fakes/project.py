@@ -68,7 +68,7 @@ class Project:
     def run(self, code: str, *, environ: dict[str, str] | None = None, fails: bool = False) -> "Ended":
         """Run Python code to its end."""
         process = self.start(code, environ=environ)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         assert (process.returncode != 0) == fails, f"exit {process.returncode}\n{out}\n{err}"
         return Ended(out=out, err=err, code=process.returncode)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kinetic_core.errors import ConfigError
@@ -93,11 +93,11 @@ def found_or_refused(accelerator: Accelerator) -> Hardware | None:
         return None
 
 
-@given(ACCELERATORS)
+@given(st.one_of(st.sampled_from([parse_accelerator(spelling) for _, spelling in ROWS]), ACCELERATORS))
 def test_hosts_times_chips_is_what_was_asked_for_and_what_the_topology_has(accelerator: Accelerator) -> None:
     found = found_or_refused(accelerator)
-    assume(found is not None)
-    assert found is not None
+    if found is None:
+        return
     assert found.spot is accelerator.spot
     assert found.hosts >= 1
     if accelerator.kind == "cpu":

@@ -38,7 +38,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, bytes
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=240,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout, before, tree(project)

@@ -15,7 +15,7 @@ from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.objects import Obj
 from tests.fakes.kube.recording import Exchange, Seen, Step, steps, subject
 
-PATIENCE_S: Final = 30
+PATIENCE_S: Final = 60
 _VERSION: Final = re.compile(r"resourceVersion=\d+")
 
 

@@ -13,11 +13,16 @@ from pathlib import Path
 READY_S = 60
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """Find a free port, and keep it until the block ends: no connection and nobody else's search is given it.
+
+    A server that says so, as all servers do, may listen at a port that another socket is bound to and does not use.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 @contextmanager

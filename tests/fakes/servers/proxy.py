@@ -175,7 +175,7 @@ def proxied(upstream: str) -> Iterator[Proxy]:
     stop = asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=(_serve(proxy, started.set, stop),), daemon=True)
     thread.start()
-    if not started.wait(10):
+    if not started.wait(60):
         raise RuntimeError("the proxy did not start")
     try:
         yield proxy

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from tests.fakes.servers.process import free_port, running
+from tests.fakes.servers.process import reserved_port, running
 
 _AZURITE: Final = Path("node_modules/azurite/dist/src/blob/main.js")
 _PLACES: Final = tuple(Path(__file__).parents[3] / place for place in (".nox/azurite", "tests/fakes/servers"))
@@ -38,8 +38,10 @@ class Cloud:
     @contextmanager
     def server(self, folder: Path) -> Iterator[str]:
         """Run the server; give its address."""
-        port = free_port()
-        with running(self._command(port), port=port, ready=self._ready(), folder=folder) as address:
+        with (
+            reserved_port() as port,
+            running(self._command(port), port=port, ready=self._ready(), folder=folder) as address,
+        ):
             yield address
 
     def options(self, address: str) -> dict[str, Any]:

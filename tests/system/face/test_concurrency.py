@@ -23,7 +23,7 @@ COLLECT = """
 def test_64_threads_submit_and_collect_at_once(project: Project) -> None:
     ended = project.run("""
         import faulthandler, json, threading, train
-        faulthandler.dump_traceback_later(100, exit=True)
+        faulthandler.dump_traceback_later(200, exit=True)
         values, errors = {}, []
         begin = threading.Barrier(64)
         def one(number):
@@ -54,7 +54,7 @@ def test_64_threads_submit_and_collect_at_once(project: Project) -> None:
 def test_64_threads_ask_one_handle_for_its_value(project: Project) -> None:
     ended = project.run("""
         import faulthandler, json, threading, kinetic, train
-        faulthandler.dump_traceback_later(100, exit=True)
+        faulthandler.dump_traceback_later(200, exit=True)
         handle = train.double.run_async(21)
         said = []
         def one():
@@ -91,7 +91,7 @@ def collected_by_two(project: Project, tmp_path: Path, *, options: str = "") -> 
     """)
     said = []
     for process in running:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         said.append(Ended(out=out, err=err, code=0).said)
     return job_id, said

@@ -120,7 +120,7 @@ def test_a_job_that_says_nothing_for_long_keeps_its_log(
     cluster: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Minutes, as it were: a stream in which nothing comes is given up, and another one opened.
-    monkeypatch.setattr("kinetic_gke.cluster.logs._SILENCE_S", -29.9)
+    monkeypatch.setattr("kinetic_gke.cluster.logs._SILENCE_S", -29.5)
     monkeypatch.setattr("kinetic_gke.cluster.logs._GOOD_STREAM_S", 0.05)
     ref = talk(gke, tmp_path / "gate")
     following = Following(gke.backend.logs(ref, follow=True))

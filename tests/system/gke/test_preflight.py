@@ -66,9 +66,14 @@ def test_where_all_is_well_nothing_is_found_and_the_cluster_is_not_asked_again_a
     cluster: Cluster, gke: Gke
 ) -> None:
     assert findings(gke) == {}
-    before = len(cluster.requests())
+    before = questions(cluster)
     assert findings(gke) == {}
-    assert len(cluster.requests()) == before
+    assert questions(cluster) == before
+
+
+def questions(cluster: Cluster) -> int:
+    """Count requests, but for watches and logs: one of a test before this may count only now, when it has ended."""
+    return len([one for one in cluster.requests() if "watch=" not in one["path"] and "/log" not in one["path"]])
 
 
 def test_the_role_of_the_documentation_is_all_that_a_job_needs(healed: Cluster, ann: Gke) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -146,6 +147,7 @@ def test_two_hosts_of_one_job_that_are_stopped_at_once_do_not_trip_over_each_oth
     hosts = [bench.start(env={"JOB_COMPLETION_INDEX": str(index)}) for index in range(2)]
     while not all(path.exists() for path in started):
         assert [host.poll() for host in hosts] == [None, None]
+        time.sleep(0.01)
     for host in hosts:
         host.send_signal(signal.SIGTERM)
     assert [bench.finish(host).code for host in hosts] == [143, 143]
@@ -164,7 +166,7 @@ ends = set()
 for _ in range(50):
     pid = os.fork()
     if not pid:
-        time.sleep(5)
+        time.sleep(60)
         os._exit(9)
     os.kill(pid, signal.SIGTERM)
     ends.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

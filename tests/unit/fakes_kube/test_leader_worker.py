@@ -71,7 +71,8 @@ def test_the_recorded_set_becomes_the_recorded_pods(room: Room, sets: Any) -> No
 
 
 def test_a_group_starts_again_as_one(room: Room, sets: Any) -> None:
-    script = "import os, sys, time; time.sleep(1); sys.exit(os.environ['LWS_WORKER_INDEX'] == '1')"
+    # Long enough for anybody to see that both are ready; and where nobody did, the next group's turn comes.
+    script = "import os, sys, time; time.sleep(3 if os.environ['LWS_WORKER_INDEX'] == '1' else 600); sys.exit(1)"
     template = {"spec": {**pod_spec(script), "restartPolicy": "Always", "terminationGracePeriodSeconds": 0}}
     spec = {"size": 2, "restartPolicy": "RecreateGroupOnPodRestart", "workerTemplate": template}
     body = {"apiVersion": "/".join(PLACE), "kind": "LeaderWorkerSet", "metadata": {"name": "again"}}

@@ -4,7 +4,6 @@ import logging
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from kinetic.transfers import transfer
 from kinetic_core.errors import StorageError
 from kinetic_core.plugin import Progress
 from kinetic_fsspec.file import FileStorage
+from tests.fakes.holding import own_threads
 from tests.fakes.memory_storage import MemoryStorage
 from tests.fakes.terminal import at_a_terminal
 
@@ -296,13 +296,12 @@ def test_where_no_stderr_is_nothing_is_drawn(
 ) -> None:
     closed = (tmp_path / "closed").open("w")
     closed.close()
-    before = threading.active_count()
     for stream in (None, closed):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(sys, "stdout", stream)
         assert not terminal.is_present()
         assert not terminal.draws_stdout_too()
         assert terminal.open_console() is None
-        with transfer("upload", "it", store, size_bytes=None, after_s=0.0) as moving:
-            assert threading.active_count() == before
+        with own_threads() as threads, transfer("upload", "it", store, size_bytes=None, after_s=0.0) as moving:
+            assert threads.alive == []
             moving.put_file(path, "a")

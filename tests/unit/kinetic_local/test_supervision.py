@@ -137,7 +137,7 @@ def test_what_leaves_a_runner_in_its_first_millisecond_ends_with_the_job(pod: Sc
 
 
 def test_a_job_that_ignores_the_first_signal_is_killed_after_the_grace_period(pod: ScriptedPod) -> None:
-    backend = pod.open(grace_s=0.2)
+    backend = pod.open(grace_s=1.0)
     spec = pod.job(f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {LINGER}")
     ref = backend.submit(spec)
     pod.wait_until_running(spec)
@@ -252,11 +252,18 @@ def test_a_job_whose_folder_is_deleted_while_it_runs_ends_quietly(pod: ScriptedP
 
 
 def test_a_job_survives_the_death_of_the_client_that_submitted_it(pod: ScriptedPod, tmp_path: Path) -> None:
+    may = tmp_path / "may"
+    script = f"""
+import os, time
+while not os.path.exists({str(may)!r}):
+    time.sleep(0.01)
+open("../../../store/job-00000001/result.pkl", "w")
+"""
     client = (
         "import json, os, signal, sys, pytest; from pathlib import Path;"
         "from tests.fakes.scripted_runner import ScriptedPod;"
         "pod = ScriptedPod(Path(sys.argv[1]), pytest.MonkeyPatch());"
-        'spec = pod.job(\'import time; time.sleep(0.5); open("../../../store/job-00000001/result.pkl", "w")\');'
+        f"spec = pod.job({script!r});"
         "print(json.dumps(pod.open().submit(spec).to_json()), flush=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -275,6 +282,7 @@ def test_a_job_survives_the_death_of_the_client_that_submitted_it(pod: ScriptedP
     # Even from another home: the pod's folder knows where the supervisor's lock is.
     backend = pod.open()
     assert backend.status(ref).status in (JobStatus.PENDING, JobStatus.RUNNING)
+    may.touch()
     wait_for_end(backend, ref)
     assert backend.status(ref).status in (JobStatus.SUCCEEDED, JobStatus.FAILED)
     assert list((tmp_path / "client/temporary").iterdir()) == []

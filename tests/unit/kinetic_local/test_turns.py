@@ -7,6 +7,7 @@ import pytest
 
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.turns import draw_ticket, drop_ticket, take_slot
+from tests.fakes.holding import opened_below
 
 
 @pytest.fixture
@@ -37,14 +38,11 @@ def test_looking_leaves_no_descriptor_open(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     held = try_lock(path)
     assert held is not None
-    next_free = os.dup(0)
-    os.close(next_free)
     is_locked(path)
     try_lock(path)
-    again = os.dup(0)
-    assert again == next_free
-    for descriptor in (again, held):
-        os.close(descriptor)
+    assert opened_below(tmp_path) == [path]
+    os.close(held)
+    assert opened_below(tmp_path) == []
 
 
 def test_a_ticket_is_locked_as_soon_as_it_can_be_seen(queue: str) -> None:

@@ -1,8 +1,10 @@
 """What tests of the runner's parts need: a log to look at, and a process that is put back."""
 
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
+from tests.fakes.holding import own_threads
 from tests.system.runner.artifacts import Bench
 from tests.unit.kinetic_runner.box import Box
 from tests.unit.kinetic_runner.journal import Journal
@@ -37,6 +40,15 @@ def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in set(sys.modules) - modules:
         if getattr(sys.modules[name], "__file__", None) and "kinetic-" in str(sys.modules[name].__file__):
             del sys.modules[name]
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hide what other tests have left in this process, which would end for it."""
+    with own_threads() as own:
+        monkeypatch.setattr(threading, "enumerate", lambda: [threading.main_thread(), *own.living])
+        monkeypatch.setattr(multiprocessing, "active_children", list)
+        yield
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from kinetic_runner.parallel import side_by_side
 from kinetic_runner.scratch import make_scratch
 from kinetic_runner.streams import unbuffer
 from kinetic_runner.uris import base_name, local_path
+from tests.fakes.holding import own_threads
 from tests.unit.kinetic_runner.journal import Journal
 
 NEEDED = ["--context", "c", "--payload", "p", "--result", "r"]
@@ -139,27 +140,28 @@ def test_the_name_of_a_uri_is_its_last_part(uri: str, name: str) -> None:
 
 
 def test_calls_run_side_by_side_and_answer_in_order() -> None:
-    gate = threading.Barrier(2, timeout=10)
+    gate = threading.Barrier(2, timeout=60)
 
     def meet(value: int) -> int:
         gate.wait()
         return value
 
-    assert side_by_side([lambda: meet(1), lambda: meet(2)]) == [1, 2]
-    assert threading.active_count() == len(threading.enumerate())
+    with own_threads() as threads:
+        assert side_by_side([lambda: meet(1), lambda: meet(2)]) == [1, 2]
+    assert threads.alive == []
 
 
 def test_many_calls_share_few_threads_and_leave_none() -> None:
-    before = set(threading.enumerate())
     names: set[str] = set()
 
     def note(value: int) -> int:
         names.add(threading.current_thread().name)
         return value
 
-    assert side_by_side([partial(note, value) for value in range(50)], width=3) == list(range(50))
+    with own_threads() as threads:
+        assert side_by_side([partial(note, value) for value in range(50)], width=3) == list(range(50))
     assert len(names) <= 3
-    assert set(threading.enumerate()) == before
+    assert threads.alive == []
 
 
 def test_a_single_call_needs_no_thread() -> None:
@@ -316,6 +318,7 @@ def test_a_standard_descriptor_that_is_closed_leads_nowhere_and_its_stream_is_th
         os.close(free)
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_program_unbuffers_its_streams_and_leaves_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(faulthandler, "enable", lambda: done.append("crashes told"))

@@ -152,6 +152,7 @@ def test_a_class_that_alone_came_of_its_module_finds_the_file_that_an_import_wou
             found(name)
 
 
+@pytest.mark.usefixtures("alone")
 def test_with_nothing_left_behind_the_process_ends_as_ever(journal: Journal) -> None:
     with pytest.raises(SystemExit) as ended:
         leftovers.leave(3, journal)
@@ -177,6 +178,7 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return acts
 
 
+@pytest.mark.usefixtures("alone")
 def test_threads_left_behind_are_named_and_exit_hooks_run(journal: Journal, endings: list[str]) -> None:
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name="prefetch")
@@ -191,6 +193,7 @@ def test_threads_left_behind_are_named_and_exit_hooks_run(journal: Journal, endi
     assert journal.warnings == ["thread 'prefetch' was left running and is not waited for"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_daemon_threads_need_no_mention(journal: Journal) -> None:
     release = threading.Event()
     thread = threading.Thread(target=release.wait, daemon=True)
@@ -208,6 +211,7 @@ class Child:
         self.name, self.daemon, self.pid = name, daemon, 7
 
 
+@pytest.mark.usefixtures("alone")
 def test_child_processes_left_behind_are_named_and_not_joined(
     journal: Journal, endings: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +225,7 @@ def test_child_processes_left_behind_are_named_and_not_joined(
     assert journal.warnings == ["child process loader (pid 7) was left running and is not waited for"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_children_are_not_asked_for_where_there_can_be_none(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "multiprocessing")
     with pytest.raises(SystemExit):

@@ -67,7 +67,7 @@ def test_a_stream_that_starts_anew_repeats_nothing(shown: "queue.Queue[str]") ->
         log.grow(text)
         stream.start()
         while not told.endswith(text):
-            told += shown.get(timeout=30)
+            told += shown.get(timeout=60)
         stream.stop()
     log.grow("end\n", None)
     stream.start()
@@ -83,7 +83,7 @@ def test_a_stopped_stream_shows_no_more(shown: "queue.Queue[str]") -> None:
     log.grow("late\n", None)
     for thread in threading.enumerate():
         if thread.name == "kinetic-log-job-0a1b2c3d":
-            thread.join(30)
+            thread.join(60)
     assert rest(shown) == ""
 
 
@@ -102,18 +102,25 @@ def test_a_log_that_does_not_end_is_given_up_with_a_warning(
 def test_a_slow_reader_of_stdout_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "GRACE_S", 0.01)
     told: list[str] = []
-    gate = threading.Event()
+    begun, gate = threading.Event(), threading.Event()
 
     def slow(text: str) -> None:
-        gate.wait(30)
+        begun.set()
+        gate.wait(60)
         told.append(text)
+
+    def take_more() -> None:
+        # From here on nobody is slow but the machine.
+        monkeypatch.setattr(streaming, "GRACE_S", 60.0)
+        gate.set()
 
     monkeypatch.setattr(streaming, "write_out", slow)
     log = Log()
     log.grow("a", "b", None)
     stream = LogStream("job-0a1b2c3d", log.read)
     stream.start()
-    threading.Timer(0.2, gate.set).start()
+    assert begun.wait(60)
+    threading.Timer(0.2, take_more).start()
     stream.finish()
     assert told == ["a", "b"]
 
@@ -136,12 +143,15 @@ def test_characters_that_stdout_does_not_take_are_replaced(monkeypatch: pytest.M
     assert raw.getvalue() == b"?!\n"
 
 
-def test_lines_of_several_streams_do_not_run_into_one_another(shown: "queue.Queue[str]") -> None:
+def test_lines_of_several_streams_do_not_run_into_one_another(
+    shown: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_LINE_S", 60.0)
     logs = [Log(), Log()]
     streams = [LogStream("job-0a1b2c3d", log.read) for log in logs]
     logs[0].grow("one ")
     streams[0].start()
-    assert shown.get(timeout=10) == "one "
+    assert shown.get(timeout=60) == "one "
     logs[1].grow("two\n", None)
     streams[1].start()
     logs[0].grow("line\n", None)
@@ -158,7 +168,7 @@ def test_a_line_that_does_not_end_is_waited_for_no_longer_than_a_moment(
     waiting.grow("progress: 1")
     first, second = (LogStream("job-0a1b2c3d", log.read) for log in (waiting, other))
     first.start()
-    assert shown.get(timeout=10) == "progress: 1"
+    assert shown.get(timeout=60) == "progress: 1"
     other.grow("two\n", None)
     second.start()
     second.finish()

@@ -1,6 +1,5 @@
 import hashlib
 import os
-import threading
 import zlib
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from kinetic_core.errors import PackagingError
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.source import COPIED_BYTES
+from tests.fakes.holding import own_threads
 
 
 @pytest.fixture(params=[False, True], ids=["same thread", "own thread"])
@@ -102,7 +102,6 @@ def refuse(*_: object) -> int:
 
 
 def test_no_thread_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
-    before = threading.active_count()
-    with pytest.raises(PackagingError):
+    with own_threads() as threads, pytest.raises(PackagingError):
         Output(tmp_path / "missing" / "x", crc32=zlib.crc32, own_thread=True)
-    assert threading.active_count() == before
+    assert threads.alive == []

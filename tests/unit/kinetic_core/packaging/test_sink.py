@@ -11,6 +11,7 @@ import pytest
 
 from kinetic_core.packaging.sink import HashedFile, WriteError
 from tests.fakes.full_disk import full_disk
+from tests.fakes.holding import own_threads
 
 MIB = 1 << 20
 
@@ -54,17 +55,16 @@ def test_whoever_leaves_early_waits_for_no_hash_and_leaves_no_thread(
     original = os.preadv
 
     def slow(descriptor: int, buffers: Any, offset: int) -> int:
-        held.wait(30)
+        held.wait(60)
         read.append(offset)
         return original(descriptor, buffers, offset)
 
     monkeypatch.setattr(os, "preadv", slow)
-    before = set(threading.enumerate())
-    with HashedFile(opened(tmp_path / "file")) as sink:
+    with own_threads() as threads, HashedFile(opened(tmp_path / "file")) as sink:
         sink.write(bytes(64 * MIB))
         held.set()
     assert len(read) < 64
-    assert set(threading.enumerate()) == before
+    assert threads.alive == []
 
 
 class OnePart(io.FileIO):

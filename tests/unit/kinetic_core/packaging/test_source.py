@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kinetic_core.packaging.source import CHUNK_BYTES, Source, is_same
+from tests.fakes.holding import opened_below
 
 
 def test_a_file_is_read_whole_in_pieces(tmp_path: Path) -> None:
@@ -44,10 +45,6 @@ def test_a_file_written_over_in_place_is_seen_by_its_time(tmp_path: Path) -> Non
         assert not source.is_unchanged()
 
 
-def open_descriptors() -> int:
-    return sum(1 for _ in Path("/dev/fd").iterdir())
-
-
 @pytest.mark.parametrize("kind", ["fifo", "directory"])
 def test_what_is_no_regular_file_any_more_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "f"
@@ -55,10 +52,9 @@ def test_what_is_no_regular_file_any_more_is_refused_without_waiting(tmp_path: P
         os.mkfifo(path)
     else:
         path.mkdir()
-    before = open_descriptors()
     with pytest.raises(OSError, match="no regular file"):
         Source(str(path))
-    assert open_descriptors() == before
+    assert opened_below(tmp_path) == []
 
 
 def test_two_looks_at_a_file_differ_by_size_or_time(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kinetic_core.packaging.workers import Workers
+from tests.fakes.holding import own_threads
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4])
@@ -43,7 +44,6 @@ def test_a_failure_reaches_the_caller_and_ends_the_threads(count: int) -> None:
     def fail(number: int) -> int:
         raise LookupError(number)
 
-    before = threading.active_count()
-    with pytest.raises(LookupError), Workers(count) as workers:
+    with own_threads() as threads, pytest.raises(LookupError), Workers(count) as workers:
         list(workers.ordered(fail, range(10)))
-    assert threading.active_count() == before
+    assert threads.alive == []

@@ -1,7 +1,6 @@
 import contextlib
 import os
 import shutil
-import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from kinetic_core.model.listing import NAME, STATUS
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.references.hashing import Hashed, hash_path, hash_tree, still_holds
 from kinetic_core.references.tree import Tree, list_tree
+from tests.fakes.holding import own_threads
 from tests.property.test_packaging_edits import let_time_pass
 
 
@@ -249,9 +249,9 @@ def test_a_file_and_a_directory_are_told_apart_whatever_was_hashed_earlier(tree:
 def test_long_files_are_hashed_by_threads_and_the_same(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"{number}").write_bytes(os.urandom(1 << 20) if number else b"short")
-    started = set(threading.enumerate())
-    assert hash_tree(list_tree(tmp_path), threads=3).digest == hash_path(tmp_path).digest
-    assert set(threading.enumerate()) == started
+    with own_threads() as threads:
+        assert hash_tree(list_tree(tmp_path), threads=3).digest == hash_path(tmp_path).digest
+    assert threads.alive == []
 
 
 def test_an_index_that_is_damaged_or_of_another_version_is_not_used(tree: Path) -> None:

@@ -27,7 +27,7 @@ os.register_at_fork(before=lambda: seen.append([thread.name for thread in thread
 def told(thread: LoopThread, call: Any) -> Any:
     """Return what a coroutine returns on the thread's loop."""
     future: Future[Any] = asyncio.run_coroutine_threadsafe(call, thread.loop)
-    return future.result(10)
+    return future.result(60)
 
 
 def forked(act: Callable[[], bool]) -> int:
@@ -59,7 +59,7 @@ def test_a_look_up_of_a_host_leaves_no_thread() -> None:
     told(thread, thread.loop.getaddrinfo("localhost", 80))
     for other in threading.enumerate():
         if other.name == "kinetic-look-up":
-            other.join(10)
+            other.join(60)
     assert forked(lambda: True) == 0
     assert "kinetic-look-up" not in seen[-1]
 
@@ -80,10 +80,10 @@ def test_what_is_under_way_goes_on_after_a_fork() -> None:
         return "done"
 
     future = asyncio.run_coroutine_threadsafe(wait(), thread.loop)
-    assert started.wait(10)
+    assert started.wait(60)
     assert forked(lambda: True) == 0
     thread.loop.call_soon_threadsafe(go_on.set)
-    assert future.result(10) == "done"
+    assert future.result(60) == "done"
 
 
 def test_a_fork_has_a_loop_of_its_own() -> None:
@@ -117,7 +117,7 @@ def test_a_fork_that_closes_what_it_inherited_takes_nothing_from_its_parent() ->
     with ours, theirs:
         assert forked(lambda: not inherited.remove_reader(ours)) == 0
         theirs.send(b"1")
-        assert came.wait(10)
+        assert came.wait(60)
         told(thread, _forget(ours))
 
 
@@ -157,7 +157,7 @@ def test_forgetting_closes_the_loop_but_not_under_its_own_feet() -> None:
     (its_thread,) = (other for other in threading.enumerate() if other.name == "running")
     assert told(running, fork()) is False
     former.call_soon_threadsafe(former.stop)
-    its_thread.join(10)
+    its_thread.join(60)
     former.close()
 
 
@@ -172,7 +172,9 @@ def test_another_process_closes_a_loop_that_watches_nothing() -> None:
     theirs.close()
 
 
-def test_the_kernel_has_done_with_the_thread_when_the_process_forks() -> None:
+def test_the_kernel_has_done_with_the_thread_when_the_process_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a machine that has other things to do the thread may need longer for its end than a user should wait.
+    monkeypatch.setattr("kinetic_core.wire.loopthread._MOST_LOOKS", 120_000)
     thread = LoopThread("counted")
     for _ in range(20):
         (its,) = (one for one in (thread.loop, *threading.enumerate()) if getattr(one, "name", "") == "counted")
