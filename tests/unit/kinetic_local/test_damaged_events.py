@@ -1,7 +1,6 @@
 """A list of events that is damaged: what can be read counts, and the job stays."""
 
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from kinetic_core.model.job import JobRef, JobStatus
 from kinetic_local.pod import append_event, hosts_of, open_events, read_events, read_lines
-from tests.fakes.scripted_runner import LINGER, ScriptedPod, wait_for_end, wait_until
+from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_for_end, wait_until
 
 # As a runner that succeeded does.
 SUCCEED = "import os; open(f'../../store/{os.environ[\"KINETIC_JOB_ID\"]}/result.pkl', 'w').close()"
@@ -69,7 +68,7 @@ def test_a_job_is_not_started_once_more_because_nothing_can_be_read_of_it(
     assert "is damaged, so how it ended is not known" in backend.status(ref).reason
 
 
-def test_a_job_that_runs_is_found_and_seen_to_its_end(pod: ScriptedPod) -> None:
+def test_a_job_that_runs_is_found_and_can_be_cancelled(pod: ScriptedPod) -> None:
     backend, spec = pod.open(grace_s=0.1), pod.job(LINGER)
     ref = backend.submit(spec)
     pod.wait_until_running(spec)
@@ -77,9 +76,10 @@ def test_a_job_that_runs_is_found_and_seen_to_its_end(pod: ScriptedPod) -> None:
     (submitted, _) = read_events(str(pod.pod_of(spec)))
     damage(pod.pod_of(spec), lambda lines: [b"#" + lines[0], *lines[1:]])
     assert backend.status(ref).status is JobStatus.RUNNING
-    # Nobody knows its supervisor any more.
-    os.kill(submitted["details"]["pid"], signal.SIGTERM)
-    assert wait_for_end(backend, ref)[-1] == "job_ended"
+    # Its runner tells whose it is.
+    backend.cancel(ref)
+    assert backend.status(ref).status is JobStatus.CANCELLED
+    assert not is_running(submitted["details"]["pid"])
 
 
 def test_lines_that_are_json_and_no_event_count_as_damaged(tmp_path: Path) -> None:
