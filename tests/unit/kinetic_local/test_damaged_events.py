@@ -1,6 +1,7 @@
 """A list of events that is damaged: what can be read counts, and the job stays."""
 
 import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,11 @@ SUCCEED = "import os; open(f'../../store/{os.environ[\"KINETIC_JOB_ID\"]}/result
 OTHERS = [b"null", b"[]", b'{"kind": "job_started"}', b'{"status": "LOST"}', b"\xff\x00", b""]
 
 
+def job_id() -> str:
+    """Return one that no job of another test has: who settles a job ends all processes with its id."""
+    return f"job-{secrets.token_hex(4)}"
+
+
 def damage(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
     file = folder / "events.jsonl"
     file.write_bytes(b"".join(change(file.read_bytes().splitlines(keepends=True))))
@@ -22,7 +28,7 @@ def damage(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
 
 @pytest.fixture
 def ended(pod: ScriptedPod) -> tuple[JobRef, Path]:
-    backend, spec = pod.open(), pod.job(SUCCEED)
+    backend, spec = pod.open(), pod.job(SUCCEED, job_id=job_id())
     ref = backend.submit(spec)
     wait_for_end(backend, ref)
     assert backend.status(ref).status is JobStatus.SUCCEEDED
@@ -69,7 +75,7 @@ def test_a_job_is_not_started_once_more_because_nothing_can_be_read_of_it(
 
 
 def test_a_job_that_runs_is_found_and_can_be_cancelled(pod: ScriptedPod) -> None:
-    backend, spec = pod.open(grace_s=0.1), pod.job(LINGER)
+    backend, spec = pod.open(grace_s=0.1), pod.job(LINGER, job_id=job_id())
     ref = backend.submit(spec)
     pod.wait_until_running(spec)
     wait_until(lambda: len(read_events(str(pod.pod_of(spec)))) == 2)
