@@ -32,6 +32,15 @@ def is_still(pid: int, mark: str) -> bool:
     return type(pid) is int and pid > 1 and mark != "" and start_mark(pid) == mark
 
 
+def parent_of(pid: int) -> int:
+    """Return the id of a process's parent; 0 when there is no such process.
+
+    >>> parent_of(os.getpid()) == os.getppid()
+    True
+    """
+    return next((parent for child, parent in _parents() if child == pid), 0)
+
+
 def descendants(pid: int) -> tuple[int, ...]:
     """Return the ids of all living descendants of a process, whatever group or session they moved to."""
     children: dict[int, list[int]] = {}

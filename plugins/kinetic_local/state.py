@@ -23,7 +23,7 @@ from kinetic_local.pod import (
     read_lines,
     submission_in,
 )
-from kinetic_local.processes import is_still, processes_of, signal_all
+from kinetic_local.processes import is_still, parent_of, processes_of, signal_all
 
 _STARTS: Final = ("job_started", "host_started")
 _SWEEPS: Final = 10
@@ -99,12 +99,20 @@ class Watch:
 
     def signal_supervisor(self, number: signal.Signals) -> bool:
         """Send the supervisor a signal; tell whether there was one, never another process that has its id now."""
-        submitted = submission_in(read_events(self.pod))
-        if submitted and self.is_alive() and is_still(submitted["pid"], submitted["mark"]):
+        pid = self._supervisor(read_events(self.pod))
+        if pid and self.is_alive():
             with suppress(ProcessLookupError):
-                os.kill(submitted["pid"], number)
+                os.kill(pid, number)
                 return True
         return False
+
+    def _supervisor(self, events: Sequence[Mapping[str, Any]]) -> int:
+        """Return the id of the supervisor; where the line that tells it is damaged, by a runner of its; else 0."""
+        if submitted := submission_in(events):
+            return int(submitted["pid"]) if is_still(submitted["pid"], submitted["mark"]) else 0
+        runners = (event["details"] for event in events if event["kind"] in _STARTS)
+        parents = (parent_of(one["pid"]) for one in runners if is_still(one["pid"], one["mark"]))
+        return next((pid for pid in parents if pid > 1), 0)
 
     def wait(self, timeout_s: float) -> None:
         """Wait until the supervisor ends, without polling where the platform can, or the time is up."""

@@ -24,6 +24,8 @@ class ScriptedPod:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Keep everything below the folder."""
         self.folder = folder
+        self.first_id = "job-00000001"
+        """Of a job that is given none. Tests at once need different ones: who settles a job ends all with its id."""
         self.log = RecordingLog()
         self.temporary = folder / "temporary"
         self.told = folder / "told"
@@ -42,13 +44,14 @@ class ScriptedPod:
         self,
         script: str,
         *,
-        job_id: str = "job-00000001",
+        job_id: str = "",
         hidden: Mapping[str, str] | None = None,
         store: str = "",
         command: list[str] | None = None,
         **options: Any,
     ) -> JobSpec:
         """Return a job whose runner is this script, in a workspace two levels below `folder`."""
+        job_id = job_id or self.first_id
         self._scripts[job_id] = command or [sys.executable, "-S", "-c", script]
         job_url = f"{store or self.store_url}/{job_id}"
         if not store:

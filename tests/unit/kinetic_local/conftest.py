@@ -1,5 +1,6 @@
 """A local backend whose runner is a script."""
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.fakes.scripted_runner import ScriptedPod
 def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedPod]:
     """Scripted jobs; all processes, locks and temporary files must be gone in the end."""
     made = ScriptedPod(tmp_path, monkeypatch)
+    made.first_id = f"job-{secrets.token_hex(4)}"
     yield made
     backend = made.open(grace_s=0.1)
     for ref in backend.find():

@@ -1,7 +1,7 @@
 """A list of events that is damaged: what can be read counts, and the job stays."""
 
 import os
-import signal
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +9,16 @@ import pytest
 
 from kinetic_core.model.job import JobRef, JobStatus
 from kinetic_local.pod import append_event, hosts_of, open_events, read_events, read_lines
-from tests.fakes.scripted_runner import LINGER, ScriptedPod, wait_for_end, wait_until
+from tests.fakes.scripted_runner import LINGER, ScriptedPod, is_running, wait_for_end, wait_until
 
 # As a runner that succeeded does.
 SUCCEED = "import os; open(f'../../store/{os.environ[\"KINETIC_JOB_ID\"]}/result.pkl', 'w').close()"
 OTHERS = [b"null", b"[]", b'{"kind": "job_started"}', b'{"status": "LOST"}', b"\xff\x00", b""]
+
+
+def job_id() -> str:
+    """Return one that no job of another test has: who settles a job ends all processes with its id."""
+    return f"job-{secrets.token_hex(4)}"
 
 
 def damage(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
@@ -23,7 +28,7 @@ def damage(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
 
 @pytest.fixture
 def ended(pod: ScriptedPod) -> tuple[JobRef, Path]:
-    backend, spec = pod.open(), pod.job(SUCCEED)
+    backend, spec = pod.open(), pod.job(SUCCEED, job_id=job_id())
     ref = backend.submit(spec)
     wait_for_end(backend, ref)
     assert backend.status(ref).status is JobStatus.SUCCEEDED
@@ -69,17 +74,18 @@ def test_a_job_is_not_started_once_more_because_nothing_can_be_read_of_it(
     assert "is damaged, so how it ended is not known" in backend.status(ref).reason
 
 
-def test_a_job_that_runs_is_found_and_seen_to_its_end(pod: ScriptedPod) -> None:
-    backend, spec = pod.open(grace_s=0.1), pod.job(LINGER)
+def test_a_job_that_runs_is_found_and_can_be_cancelled(pod: ScriptedPod) -> None:
+    backend, spec = pod.open(grace_s=0.1), pod.job(LINGER, job_id=job_id())
     ref = backend.submit(spec)
     pod.wait_until_running(spec)
     wait_until(lambda: len(read_events(str(pod.pod_of(spec)))) == 2)
     (submitted, _) = read_events(str(pod.pod_of(spec)))
     damage(pod.pod_of(spec), lambda lines: [b"#" + lines[0], *lines[1:]])
     assert backend.status(ref).status is JobStatus.RUNNING
-    # Nobody knows its supervisor any more.
-    os.kill(submitted["details"]["pid"], signal.SIGTERM)
-    assert wait_for_end(backend, ref)[-1] == "job_ended"
+    # Its runner tells whose it is.
+    backend.cancel(ref)
+    assert backend.status(ref).status is JobStatus.CANCELLED
+    assert not is_running(submitted["details"]["pid"])
 
 
 def test_lines_that_are_json_and_no_event_count_as_damaged(tmp_path: Path) -> None:

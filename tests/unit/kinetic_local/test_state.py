@@ -86,7 +86,7 @@ def test_a_folder_of_another_user_is_only_read(tmp_path: Path) -> None:
 def test_the_machine_is_part_of_the_reference_and_the_handle_needs_no_more_than_the_folder(pod: ScriptedPod) -> None:
     backend = pod.open()
     ref = backend.submit(pod.job("print('hello')"))
-    assert ref.details == {"job_url": f"{pod.store_url}/job-00000001", "machine": socket.gethostname()}
+    assert ref.details == {"job_url": f"{pod.store_url}/{pod.first_id}", "machine": socket.gethostname()}
     wait_for_end(backend, ref)
     bare = JobRef(backend="local", job_id=ref.job_id, details={"job_url": ref.details["job_url"]})
     assert backend.status(bare) == backend.status(ref)
@@ -98,9 +98,9 @@ def test_a_job_whose_store_is_elsewhere_keeps_its_log_at_home(pod: ScriptedPod) 
     ref = backend.submit(pod.job("print('hello')", store="gs://bucket"))
     wait_for_end(backend, ref)
     assert backend.status(ref).status is JobStatus.SUCCEEDED
-    assert (pod.home / ".kinetic/local/job-00000001/log").read_text() == "hello\n"
+    assert (pod.home / f".kinetic/local/{pod.first_id}/log").read_text() == "hello\n"
     backend.cleanup(ref)
-    assert not (pod.home / ".kinetic/local/job-00000001").exists()
+    assert not (pod.home / f".kinetic/local/{pod.first_id}").exists()
 
 
 def test_cleaning_up_a_running_job_ends_it(pod: ScriptedPod) -> None:
@@ -151,8 +151,8 @@ def test_a_file_of_a_job_that_ended_is_removed_when_jobs_are_looked_for(pod: Scr
     backend = pod.open()
     ref = backend.submit(pod.job(""))
     wait_for_end(backend, ref)
-    wait_until(lambda: not (pod.home / ".kinetic/local/live/job-00000001").exists())
-    (pod.home / ".kinetic/local/live/job-00000001").write_text(json.dumps(ref.to_json()))
+    wait_until(lambda: not (pod.home / f".kinetic/local/live/{pod.first_id}").exists())
+    (pod.home / f".kinetic/local/live/{pod.first_id}").write_text(json.dumps(ref.to_json()))
     assert list(backend.find()) == []
     assert list((pod.home / ".kinetic/local/live").iterdir()) == []
 
@@ -189,7 +189,7 @@ def test_a_job_that_somebody_else_is_submitting_is_left_to_him(pod: ScriptedPod)
     from kinetic_local.locks import try_lock
     from kinetic_local.places import make_private
 
-    live = Places(home=pod.home).live_file("job-00000001")
+    live = Places(home=pod.home).live_file(pod.first_id)
     make_private(live.parent)
     lock = try_lock(str(live))
     assert lock is not None

@@ -184,7 +184,7 @@ def test_an_attempt_that_the_machine_ended_is_repeated(pod: ScriptedPod, number:
     spec = pod.job(
         f"import os; p={str(marker)!r}; first = not os.path.exists(p); open(p, 'w').close();"
         f"first and os.kill(os.getpid(), {int(number)});"
-        f"open({str(pod.folder / 'store/job-00000001/result.pkl')!r}, 'w')",
+        f"open({str(pod.folder / 'store' / pod.first_id / 'result.pkl')!r}, 'w')",
         retries=3,
     )
     ref = backend.submit(spec)
