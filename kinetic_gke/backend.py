@@ -11,7 +11,7 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobEvent, JobRef, JobSpec, JobState
 from kinetic_core.model.package import Package
 from kinetic_core.model.request import RunOptions, RunRequest
-from kinetic_core.plugin import DriverContext
+from kinetic_core.plugin import DebugConnection, DriverContext
 from kinetic_gke.accelerators import BACKEND
 from kinetic_gke.building.bundler import Bundler
 from kinetic_gke.building.services import Services
@@ -25,6 +25,7 @@ from kinetic_gke.diagnosis.look import look_at
 from kinetic_gke.diagnosis.state import state_of
 from kinetic_gke.images import is_bundled
 from kinetic_gke.manifest.array import ArraySpec, array_manifest
+from kinetic_gke.manifest.command import debug_workspace
 from kinetic_gke.manifest.job import job_manifest
 from kinetic_gke.manifest.names import ANNOTATION_JOB_URL, JOB_ID, job_name
 from kinetic_gke.manifest.patch import patched_job
@@ -71,6 +72,7 @@ class GkeBackend:
             namespace=options.namespace or self._settings.namespace,
             hardware=hardware_of(options),
             service_account=self._settings.service_account,
+            debug=options.debug,
             has_secrets=bool(options.secrets or self._context.storage_options),
         )
         return [*found, *preflight.findings(wants)]
@@ -147,6 +149,19 @@ class GkeBackend:
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
         """Yield pieces of the log as text, undecodable bytes replaced."""
         return self._job(ref).logs(follow=follow, tail=tail)
+
+    def debug_workspace(self, ref: JobRef) -> str:
+        """Return where a job that is debugged has its files."""
+        return debug_workspace(ref.details.get(_ARRAY) or job_name(ref.job_id))
+
+    def debug_connection(self, ref: JobRef) -> DebugConnection | None:
+        """Return a connection to a job's debugger, through the API server; `None` where none listens yet.
+
+        Raises:
+            ConfigError: None will: the job has ended.
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        return self._job(ref).debugger()
 
     def cancel(self, ref: JobRef) -> None:
         """End the job and all its pods; the cluster gives them their grace period.

@@ -18,6 +18,7 @@ def kinetic_backend_drivers() -> Sequence[BackendDriver]:
     """Offer the backend `gke`."""
     capabilities = (
         Capability.ARRAYS,
+        Capability.DEBUG,
         Capability.MOUNT,
         Capability.MULTI_HOST,
         Capability.FOLLOW_LOGS,

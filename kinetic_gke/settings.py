@@ -8,6 +8,7 @@ import attrs
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.request import RunOptions
+from kinetic_core.wire.names import DEBUG_WAIT_S, ENV_DEBUG_WAIT
 from kinetic_gke.images import USER_ID
 from kinetic_gke.manifest.site import Site
 
@@ -34,6 +35,8 @@ class GkeSettings:
     mounts_token: bool = False
     run_as_user: int | None = None
     ttl_s: int | None = None
+    debug_wait_s: int = DEBUG_WAIT_S
+    """How long a job that is debugged waits for a debugger."""
     context: str = ""
     """Of a kubeconfig."""
     namespace: str = _NAMESPACE
@@ -58,6 +61,7 @@ class GkeSettings:
             mounts_token=_text(environ, "MOUNT_TOKEN").lower() in _YES,
             run_as_user=_number(environ, "RUN_AS_USER"),
             ttl_s=_number(environ, "TTL"),
+            debug_wait_s=_debug_wait_s(environ),
             context=_text(environ, "CONTEXT"),
             namespace=_of_all(environ, "NAMESPACE") or _NAMESPACE,
             project=_of_all(environ, "PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT", "").strip(),
@@ -110,6 +114,7 @@ class GkeSettings:
             run_as_user=USER_ID if is_ours and self.run_as_user is None else self.run_as_user,
             cpu=self.cpu,
             memory=self.memory,
+            debug_wait_s=self.debug_wait_s,
         )
         return made if self.ttl_s is None else attrs.evolve(made, ttl_s=self.ttl_s, debug_ttl_s=self.ttl_s)
 
@@ -121,6 +126,13 @@ def _text(environ: Mapping[str, str], name: str) -> str:
 def _of_all(environ: Mapping[str, str], name: str) -> str:
     """Return a variable that the client reads too."""
     return environ.get(f"KINETIC_{name}", "").strip()
+
+
+def _debug_wait_s(environ: Mapping[str, str]) -> int:
+    text = environ.get(ENV_DEBUG_WAIT, "").strip()
+    if text and not (text.isascii() and text.isdigit()):
+        raise ConfigError(f"{ENV_DEBUG_WAIT}={text!r} is no number of seconds; write a whole number")
+    return int(text or DEBUG_WAIT_S)
 
 
 def _quantity(environ: Mapping[str, str], name: str) -> str:

@@ -3,11 +3,12 @@
 import os
 import sys
 import traceback
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from kinetic_core.wire.names import ENV_ATTEMPT
+from kinetic_runner import debugger
 from kinetic_runner.arguments import Arguments, parse
 from kinetic_runner.delivery import Destination
 from kinetic_runner.filenames import FileNames
@@ -18,7 +19,7 @@ from kinetic_runner.job import Job, begin
 from kinetic_runner.log import Log
 from kinetic_runner.report import Report
 from kinetic_runner.scratch import make_scratch
-from kinetic_runner.stages import PHASES
+from kinetic_runner.stages import DEBUGGER, PHASES, Phase
 from kinetic_runner.termination import Termination
 
 SUCCESS: Final = 0
@@ -106,13 +107,21 @@ class _Run:
         return SUCCESS if self._told(outcome, self._phase) else FAILURE
 
     def _outcome(self) -> Outcome:
-        for self._phase, act in PHASES:
+        phases = self._phases()
+        for self._phase, act in phases:
             self._job.log.stage(self._phase)
             try:
                 act(self._job)
             except BaseException as error:  # noqa: BLE001 - whatever it is, the client has to learn of it
                 return failure(error)
         return self._job.outcome
+
+    def _phases(self) -> Iterator[Phase]:
+        *before, last = PHASES
+        yield from before
+        if debugger.is_wanted(self._job.environ, self._job.host_index):
+            yield DEBUGGER
+        yield last
 
     def _told(self, outcome: Outcome, phase: str) -> bool:
         """Write the record, and tell whether it is there and says success."""

@@ -9,7 +9,7 @@ from kinetic_core.wire import payload as keys
 from kinetic_core.wire.digest import sha256_of_file
 from kinetic_core.wire.names import CONTEXT_FILE, ENV_COORDINATOR, PAYLOAD_FILE, PLAN_PATH
 from kinetic_core.wire.plan import read_plan
-from kinetic_runner import children, environment, formats, requirements, sources
+from kinetic_runner import children, debugger, environment, formats, requirements, sources
 from kinetic_runner.advice import hints, loading_failure, same_python, skew_lines
 from kinetic_runner.fetch import Fetched, fetch
 from kinetic_runner.filenames import FileNames
@@ -160,6 +160,8 @@ def execute(job: Job) -> None:
         meeting.leave(failed=not job.outcome.success)
 
 
+DEBUGGER: Final[Phase] = ("debugger setup", debugger.set_up)
+"""Comes before the last phase, where a debugger is wanted."""
 PHASES: Final[tuple[Phase, ...]] = (
     ("artifact download", download),
     ("artifact verification", verify),

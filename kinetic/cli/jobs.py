@@ -27,6 +27,7 @@ def make_app() -> typer.Typer:
     app.command("result")(result)
     app.command("cancel")(cancel)
     app.command("cleanup")(cleanup)
+    app.command("debug")(debug)
     return app
 
 
@@ -100,6 +101,27 @@ def cancel(job_id: JobId, *, storage: Store = None) -> None:
     handle = _attach(job_id, storage)
     handle.cancel()
     print(f"{job_id}: {handle.status()}")
+
+
+def debug(
+    job_id: JobId,
+    *,
+    port: Annotated[int, typer.Option(help="Of this machine; 0 for any that is free.", min=0, max=65535)] = 5678,
+    storage: Store = None,
+) -> None:
+    """Lead a port of this machine to a job's debugger until the job has ended; Ctrl-C leaves the job as it is.
+
+    Prints the entry for a launch.json, by which an editor attaches.
+    """
+    handle = _attach(job_id, storage)
+    with handle.debug_attach(port) as session:
+        print(session, flush=True)
+        try:
+            ended = handle.wait()
+        except KeyboardInterrupt:
+            sys.stderr.write(f"\nkinetic: the port is closed, {job_id} goes on\n")
+            return
+    sys.stderr.write(f"kinetic: {job_id} has ended: {ended}\n")
 
 
 def cleanup(

@@ -67,6 +67,8 @@ class BatchRecord:
     suffix: str = ".pkl"
     """Of payloads and results."""
     limits: Limits
+    debug_root: str = ""
+    """The package root on the client, where a debugger waits in each job; else empty."""
     size: int | None = None
     """How many inputs there are, where that was known at the start."""
 
@@ -84,7 +86,7 @@ class BatchRecord:
             ResultUnavailableError: A key is missing, or holds what it cannot; the message names it.
         """
         known = {field.name for field in attrs.fields(cls)}
-        raw = {"image": "", **raw}
+        raw = {"image": "", "debug_root": "", **raw}
         missing = sorted(known - raw.keys())
         if missing:
             raise ResultUnavailableError(f"this is no record of a batch: it lacks {', '.join(missing)}")
@@ -143,6 +145,7 @@ class BatchRecord:
             folder=folder,
             result_file=self.result_file,
             ref=JobRef(backend=self.backend, job_id=job_id, details=details),
+            debug_root=self.debug_root,
             others={"group_id": self.group_id, "input": state.index, "attempt": state.attempt},
         )
 

@@ -1,13 +1,16 @@
 """Job handles: all that can be asked of a job, from any process."""
 
+import functools
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
+from kinetic.jobs.debugging import PORT, DebugSession, launch_entry
 from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job, left_where_it_fails
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
@@ -139,10 +142,40 @@ class JobHandle(Generic[R_co]):
                     bury_job(storage, self._record)
         return value
 
+    def debug_attach(self, local_port: int = PORT) -> DebugSession:
+        """Open a port here that leads to the debugger of a job that was submitted with `debug=True`.
+
+        It is open at once, also while the job still waits for a machine, and until `close`; `launch` of what is
+        returned is the entry for a `launch.json`.
+
+        Args:
+            local_port: Of this machine; 0 for any that is free.
+
+        Raises:
+            ConfigError: The job was submitted without `debug=True` or has ended, or the port is taken.
+        """
+        record, backend = self._record, self._backend
+        if not record.debug_root:
+            raise ConfigError(f"{self.job_id} was submitted without debug=True, so no debugger waits in it")
+        if (status := self.status()).is_terminal:
+            raise ConfigError(f"{self.job_id} has ended ({status}), and its debugger with it")
+        launch = functools.partial(
+            launch_entry,
+            name=f"kinetic: {self.func_name} ({self.job_id})",
+            root=record.debug_root,
+            workspace=backend.debug_workspace(record.ref),
+        )
+        connect = functools.partial(backend.debug_connection, record.ref)
+        return DebugSession(self.job_id, lambda port: launch(port=port), connect).open(local_port)
+
     def follow(self) -> R_co:
-        """Stream the log and return the value; Ctrl-C leaves the job running and says how to go on."""
+        """Stream the log and return the value; Ctrl-C leaves the job running and says how to go on.
+
+        Where a debugger waits in the job, a port leads to it meanwhile, and stderr says which.
+        """
         try:
-            return self.result(stream_logs=True)
+            with self._debugged():
+                return self.result(stream_logs=True)
         except KeyboardInterrupt as interrupt:
             advice = (
                 f"{self.job_id} goes on. Attach to it with kinetic.attach({self.job_id!r}).result(),"
@@ -192,6 +225,20 @@ class JobHandle(Generic[R_co]):
             self._backend.cleanup(self._record.ref)
         if storage:
             forget_job(self._connection.storage(self._record.storage), self.job_id, self._record.folder)
+
+    @contextmanager
+    def _debugged(self) -> Iterator[None]:
+        if not self._record.debug_root:
+            yield
+            return
+        try:
+            session = self.debug_attach()
+        except ConfigError:
+            session = self.debug_attach(0)  # somebody else debugs at the usual port
+        with session:
+            sys.stderr.write(f"kinetic: {self.job_id} waits for a debugger; attach it with this of launch.json:\n")
+            sys.stderr.write(f"{session}\n")
+            yield
 
     def _reader(self) -> Callable[[Path], Result]:
         suffix = PurePosixPath(self._record.result_file).suffix

@@ -36,6 +36,7 @@ _JOB_ID: Final = re.compile(r"job-[0-9a-f]{8}")
 _FIELDS: Final = frozenset(
     ("format", "job_id", "backend", "func_name", "accelerator", "created_at", "storage", "folder", "result", "ref")
 )
+_OPTIONAL: Final = frozenset(("context", "debug_root"))
 
 
 @attrs.frozen(kw_only=True)
@@ -56,6 +57,8 @@ class JobRecord:
     ref: JobRef
     context: str = ""
     """Key of the folder of the context that the job shares with others; empty where it has one of its own."""
+    debug_root: str = ""
+    """The package root on the client, of a job in which a debugger waits; empty of any other."""
     others: Mapping[str, Any] = attrs.field(factory=dict)
     """Keys that a newer version wrote; kept."""
 
@@ -74,6 +77,7 @@ class JobRecord:
             "result": self.result_file,
             "ref": self.ref.to_json(),
             **({"context": self.context} if self.context else {}),
+            **({"debug_root": self.debug_root} if self.debug_root else {}),
         }
 
     @classmethod
@@ -102,7 +106,8 @@ class JobRecord:
             result_file=raw["result"],
             ref=JobRef.from_json(raw["ref"]),
             context=str(raw.get("context", "")),
-            others={key: value for key, value in raw.items() if key not in _FIELDS and key != "context"},
+            debug_root=str(raw.get("debug_root", "")),
+            others={key: value for key, value in raw.items() if key not in _FIELDS | _OPTIONAL},
         )
 
 

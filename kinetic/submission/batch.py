@@ -172,6 +172,7 @@ def _begin(
                 else None,
                 volumes=tuple(reference.to_dict() for reference in prepared.volumes),
                 suffix=PurePosixPath(package.payload.path).suffix,
+                debug_root=str(package.root.path) if request.options.debug else "",
             )
         with step("make image"):
             record = attrs.evolve(record, image=image())

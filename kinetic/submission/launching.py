@@ -69,7 +69,8 @@ def _launch(
             spec = _spec(request, prepared, staging, context)
         with step("make image"):
             spec = attrs.evolve(spec, image=image())
-        record = _record(request, spec, staging.folder, context)
+        debug_root = str(prepared.package.root.path) if request.options.debug else ""
+        record = _record(request, spec, staging.folder, context, debug_root=debug_root)
         with step("save handle"):
             record_job(store, record)
         with step("submit"):
@@ -122,7 +123,9 @@ def _result_file(payload_url: str) -> str:
     return str(PurePosixPath(names.RESULT_FILE).with_suffix(PurePosixPath(payload_url).suffix))
 
 
-def _record(request: RunRequest, spec: JobSpec, folder: str, context: SharedContext | None) -> JobRecord:
+def _record(
+    request: RunRequest, spec: JobSpec, folder: str, context: SharedContext | None, *, debug_root: str
+) -> JobRecord:
     backend, storage = request.options.backend or "", request.options.storage or ""
     return JobRecord(
         job_id=request.job_id,
@@ -135,6 +138,7 @@ def _record(request: RunRequest, spec: JobSpec, folder: str, context: SharedCont
         result_file=_result_file(spec.payload.url),
         ref=JobRef(backend=backend, job_id=request.job_id, details=_known_before(spec)),
         context=context.folder if context is not None else "",
+        debug_root=debug_root,
     )
 
 

@@ -12,7 +12,16 @@ from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.call import Call, WrittenPayload
 from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.plaincall import plain_payload
-from kinetic_core.plugin.backend import ArrayBackend, Backend, BackendDriver, Capability, ImageBackend, MultiHostBackend
+from kinetic_core.plugin.backend import (
+    ArrayBackend,
+    Backend,
+    BackendDriver,
+    Capability,
+    DebugBackend,
+    DebugConnection,
+    ImageBackend,
+    MultiHostBackend,
+)
 from kinetic_core.plugin.cache import Cache, Kept
 from kinetic_core.plugin.context import DriverContext, Logger
 from kinetic_core.plugin.info import AcceleratorInfo, HookspecRegistrar, HostInfo, PluginInfo
@@ -35,6 +44,8 @@ __all__ = [
     "Cache",
     "Call",
     "Capability",
+    "DebugBackend",
+    "DebugConnection",
     "DriverContext",
     "ExcludeRule",
     "Finding",

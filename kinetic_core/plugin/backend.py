@@ -23,6 +23,7 @@ class Capability(StrEnum):
     MULTI_HOST = "multi_host"
     """A job may have several hosts; a `MultiHostBackend` shows the log of each."""
     DEBUG = "debug"
+    """It is a `DebugBackend`."""
     FOLLOW_LOGS = "follow_logs"
     SECRETS = "secrets"
     IMAGES = "images"
@@ -100,6 +101,37 @@ class MultiHostBackend(Backend, Protocol):
 
         Raises:
             ConfigError: The job has no such host.
+        """
+
+
+class DebugConnection(Protocol):
+    """Bytes to a debugger and back. One thread may receive while another sends."""
+
+    def receive(self) -> bytes:
+        """Wait for what comes next; empty when nothing more will."""
+
+    def send(self, data: bytes) -> None:
+        """Send all of it.
+
+        Raises:
+            OSError: The other side is gone.
+        """
+
+    def close(self) -> None:
+        """End it, also for the thread that receives; nothing happens the second time."""
+
+
+class DebugBackend(Backend, Protocol):
+    """A backend with the capability `debug`: where `options.debug` is set, the runner lets a debugger listen."""
+
+    def debug_workspace(self, ref: JobRef) -> str:
+        """Return the path at which a job that is debugged has its workspace, the same wherever it runs."""
+
+    def debug_connection(self, ref: JobRef) -> DebugConnection | None:
+        """Return a connection to the debugger of a job, of several hosts the first; `None` where none listens yet.
+
+        Raises:
+            KineticError: None will: the job has ended, or its backend refuses.
         """
 
 

@@ -31,6 +31,11 @@ ENV_MOUNT_ROOT: Final = "KINETIC_MOUNT_ROOT"
 ENV_LOG_LEVEL: Final = "KINETIC_LOG_LEVEL"
 ENV_ALLOWED_SERIALIZATION: Final = "KINETIC_ALLOWED_SERIALIZATION"
 ENV_MAX_CONTEXT_GB: Final = "KINETIC_MAX_CONTEXT_GB"
+ENV_DEBUG: Final = "KINETIC_DEBUG"
+"""Where a debugger is to listen on the pod, as `127.0.0.1:5678`; unset where nobody debugs."""
+ENV_DEBUG_WAIT: Final = "KINETIC_DEBUG_WAIT_TIMEOUT"
+DEBUG_WAIT_S: Final = 600
+"""How long a job waits for a debugger to attach."""
 
 
 def worker_result_file(host_index: int) -> str:

@@ -63,7 +63,7 @@ class Recipe:
             yield f"COPY {DEPENDENCIES} /build/"
             yield f"RUN {_PIP} -r /build/{DEPENDENCIES}"
         yield f"RUN {_FOLDER}/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \\"
-        ours = f"'kinetic-run[{','.join(self.extras)}]=={self.version}' '{_JAX[self.kind]}'"
+        ours = f"'kinetic-run[{','.join((*self.extras, 'debug'))}]=={self.version}' '{_JAX[self.kind]}'"
         yield f" && {_PIP} -c /tmp/installed.txt {ours}"
         yield ""
         yield f"FROM python:{self.python}-slim"

@@ -17,6 +17,7 @@ from urllib3.util import Retry
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.access import Access
 from kinetic_gke.cluster.refusal import OF_THE_CLIENT, ClusterError, Refusal, explained, read_refusal, refusal_of
+from kinetic_gke.cluster.tunnel import Tunnel, open_tunnel
 
 Json = Mapping[str, Any]
 
@@ -130,6 +131,22 @@ class Client:
             # Not released: what has not been read to its end is no connection for somebody else.
             with suppress(*OF_THE_CLIENT):
                 reply.close()
+
+    def tunnel(self, namespace: str, pod: str, port: int) -> Tunnel:
+        """Open a way to a port of a pod.
+
+        Raises:
+            Refusal: The server says no, or does not answer.
+            ClusterError: There is no way to the cluster.
+        """
+        used = self._connected()
+        try:
+            return open_tunnel(used.api, namespace, pod, port)
+        except Refusal as refusal:
+            if refusal.status != _UNAUTHORIZED:
+                raise
+        renewed = self._connected(other_than=used)
+        return open_tunnel(renewed.api, namespace, pod, port)
 
     def close(self) -> None:
         """Close every connection; the next request opens new ones."""

@@ -7,19 +7,27 @@ from typing import Final
 
 import attrs
 
+from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.ending import end_index, end_job
 from kinetic_gke.cluster.logs import JobLog
 from kinetic_gke.cluster.namespace import Namespace
+from kinetic_gke.cluster.refusal import Refusal
 from kinetic_gke.cluster.submission import delete_job
-from kinetic_gke.diagnosis.look import Look
+from kinetic_gke.cluster.tunnel import Tunnel
+from kinetic_gke.diagnosis.look import Look, worker_status
 from kinetic_gke.diagnosis.mark import CANCELLED, Mark
 from kinetic_gke.diagnosis.state import history, is_over, state_of
 from kinetic_gke.diagnosis.waiting import hopeless
+from kinetic_gke.manifest.environment import DEBUG_PORT
 
 _LONGEST_WAIT_S: Final = 30.0
+_ANSWER_S: Final = 10.0
+"""How long a debugger that listens takes to say so."""
+_ENDS_NOW: Final = (400, 404)
+"""What a pod answers that runs no more."""
 
 
 @attrs.frozen(kw_only=True)
@@ -80,6 +88,33 @@ class ClusterJob:
             return iter(())
         log = JobLog(namespace=self.namespace, place=self.place, job_id=self.job_id, log=self.log)
         return log.follow(tail) if follow else log.read(tail)
+
+    def debugger(self) -> Tunnel | None:
+        """Return a way to the debugger that its first host lets listen; `None` where none does yet.
+
+        Raises:
+            ConfigError: None will: the job has ended.
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        look = self._seen(self.namespace.look)
+        state = None if look is None else state_of(look)
+        if look is None or state is None or state.status.is_terminal:
+            how = "is not there any more" if state is None else f"has ended ({state.status})"
+            raise ConfigError(f"{self.job_id} cannot be debugged: it {how}")
+        running = [pod for pod in look.of_host_0 if "running" in worker_status(pod)]
+        if not running:
+            return None
+        name = str(running[-1]["metadata"]["name"])
+        try:
+            tunnel = self.namespace.client.tunnel(self.namespace.name, name, DEBUG_PORT)
+        except Refusal as refusal:
+            if refusal.may_pass or refusal.status in _ENDS_NOW:
+                return None
+            raise self.namespace.client.error(refusal, f"open a way to the pod {name!r}") from None
+        if tunnel.answers(_ANSWER_S):
+            return tunnel
+        tunnel.close()
+        return None
 
     def cancel(self) -> None:
         """End it and its pods; the cluster gives them their grace period.

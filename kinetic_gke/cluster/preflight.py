@@ -47,6 +47,7 @@ NEEDED: Final = (
 """By every job."""
 FOR_SECRETS: Final = Permission("create", "secrets")
 FOR_HOSTS: Final = Permission("create", "services")
+FOR_DEBUG: Final = Permission("create", "pods/portforward")
 FOR_ARRAYS: Final = (
     Permission("create", "configmaps"),
     Permission("patch", "configmaps"),
@@ -63,6 +64,7 @@ class Wants:
     hardware: Hardware
     service_account: str = ""
     has_secrets: bool = False
+    debug: bool = False
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
@@ -72,7 +74,7 @@ class Wants:
 
     @property
     def _more(self) -> tuple[tuple[Permission, bool], ...]:
-        return (FOR_SECRETS, self.has_secrets), (FOR_HOSTS, self.hardware.hosts > 1)
+        return (FOR_SECRETS, self.has_secrets), (FOR_HOSTS, self.hardware.hosts > 1), (FOR_DEBUG, self.debug)
 
 
 class Preflight:

@@ -3,17 +3,21 @@
 from typing import Final
 
 from kinetic_core.model.job import JobSpec
+from kinetic_gke.manifest.names import job_name
 from kinetic_gke.manifest.site import Site
 
 RUNNER_FOLDER: Final = "/kinetic/runner"
 """Where a brought runner lies."""
 CARRIED: Final = ("kinetic_core", "kinetic_runner", "cloudpickle", "fsspec")
 """The packages that make up a runner."""
+_DEBUGGER: Final = "debugpy"
 
 _CARRY: Final = """\
 import importlib.util, pathlib, shutil, sys
 target, *names = sys.argv[1:]
 for name in names:
+    if name == "debugpy" and importlib.util.find_spec(name) is None:
+        continue
     source = pathlib.Path(importlib.util.find_spec(name).origin).parent
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(source, pathlib.Path(target, name), ignore=ignored, dirs_exist_ok=True)
@@ -47,9 +51,9 @@ ENV_INDEX: Final = "KINETIC_ARRAY_INDEX"
 ENV_TABLE: Final = "KINETIC_ARRAY_TABLE"
 
 
-def carry_command(site: Site) -> list[str]:
-    """Return the command that copies the runner out of its image."""
-    return [site.python, "-c", _CARRY, RUNNER_FOLDER, *CARRIED]
+def carry_command(spec: JobSpec, site: Site) -> list[str]:
+    """Return the command that copies the runner out of its image, and the debugger where it is wanted and there."""
+    return [site.python, "-c", _CARRY, RUNNER_FOLDER, *CARRIED, *([_DEBUGGER] if spec.options.debug else [])]
 
 
 def worker_command(site: Site) -> list[str]:
@@ -76,8 +80,22 @@ def worker_arguments(spec: JobSpec, site: Site) -> list[str]:
     }
     if spec.requirements is not None and site.installs_requirements:
         arguments["--requirements"] = spec.requirements.url
+    if spec.options.debug:
+        arguments["--workspace"] = debug_workspace(job_name(spec.job_id))
     words = [word for flag, value in arguments.items() for word in (flag, literal(value))]
     return words + [word for layer in spec.context.layers for word in ("--context-layer", literal(layer))]
+
+
+def debug_workspace(name: str) -> str:
+    """Return where a job that is debugged has its files: the debugger is told of them by their paths.
+
+    Args:
+        name: Of its Job.
+
+    >>> debug_workspace("kinetic-job-0a1b2c3d")
+    '/tmp/kinetic-job-0a1b2c3d'
+    """
+    return f"/tmp/{name}"  # noqa: S108 - of a pod, which is the job's alone
 
 
 def literal(text: str) -> str:

@@ -5,18 +5,22 @@ from typing import Any, Final
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobSpec
-from kinetic_core.wire.names import ENV_JOB_ID, ENV_NUM_HOSTS, ENV_OUTPUT_DIR
+from kinetic_core.wire.names import ENV_DEBUG, ENV_DEBUG_WAIT, ENV_JOB_ID, ENV_NUM_HOSTS, ENV_OUTPUT_DIR
 from kinetic_gke.manifest.command import literal
 from kinetic_gke.manifest.names import job_name
+from kinetic_gke.manifest.site import Site
 
+DEBUG_PORT: Final = 5678
+"""What the debuggers that attach propose by themselves."""
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
-def worker_environment(spec: JobSpec, *, hosts: int) -> list[dict[str, Any]]:
+def worker_environment(spec: JobSpec, site: Site, *, hosts: int) -> list[dict[str, Any]]:
     """Return the worker's variables.
 
     Args:
         spec: The job; of its secrets only the names are used.
+        site: Its surroundings.
         hosts: Pods that run the job together.
 
     Raises:
@@ -28,6 +32,9 @@ def worker_environment(spec: JobSpec, *, hosts: int) -> list[dict[str, Any]]:
         ENV_OUTPUT_DIR: literal(spec.output_dir),
         ENV_NUM_HOSTS: str(hosts),
     }
+    if spec.options.debug:
+        # On the pod itself only: whoever reaches a debugger may run anything.
+        ours |= {ENV_DEBUG: f"127.0.0.1:{DEBUG_PORT}", ENV_DEBUG_WAIT: str(site.debug_wait_s)}
     plain: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in ours.items()]
     secret = job_name(spec.job_id)
     referred = [

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kinetic_core.model.job import JobSpec
 from kinetic_gke.accelerators import Hardware
 from kinetic_gke.manifest.command import carry_command, worker_arguments, worker_command
-from kinetic_gke.manifest.environment import worker_environment
+from kinetic_gke.manifest.environment import DEBUG_PORT, worker_environment
 from kinetic_gke.manifest.names import (
     ANNOTATION_ACCELERATOR,
     ANNOTATION_JOB_URL,
@@ -21,7 +21,6 @@ from kinetic_gke.manifest.volumes import Volumes, pod_volumes, runner_mount
 
 WORKER: Final = "kinetic-worker"
 BRINGER: Final = "kinetic-runner"
-DEBUG_PORT: Final = 5678
 # TPU hosts of one slice talk over the first; the second answers with metrics.
 _TPU_PORTS: Final = (8471, 8431)
 
@@ -48,7 +47,7 @@ def pod_template(spec: JobSpec, site: Site, hardware: Hardware) -> dict[str, Any
     }
     optional: dict[str, Any] = {
         "activeDeadlineSeconds": _deadline_s(spec),
-        "initContainers": [_bringer(site)] if site.runner_image else None,
+        "initContainers": [_bringer(spec, site)] if site.runner_image else None,
         "nodeSelector": node_selector(hardware),
         "serviceAccountName": site.service_account,
         "subdomain": job_name(spec.job_id) if hardware.hosts > 1 else "",
@@ -82,19 +81,19 @@ def _worker(spec: JobSpec, site: Site, hardware: Hardware, volumes: Volumes) -> 
         site.image,
         worker_command(site),
         args=worker_arguments(spec, site),
-        env=worker_environment(spec, hosts=hardware.hosts),
+        env=worker_environment(spec, site, hosts=hardware.hosts),
         resources=resources(hardware, site),
         ports=[{"containerPort": port} for port in ports],
         volumeMounts=[*volumes.mounts],
     )
 
 
-def _bringer(site: Site) -> dict[str, Any]:
+def _bringer(spec: JobSpec, site: Site) -> dict[str, Any]:
     asked = {"cpu": "100m", "memory": "128Mi"}
     return _container(
         BRINGER,
         site.runner_image,
-        carry_command(site),
+        carry_command(spec, site),
         resources={"requests": asked},
         volumeMounts=[runner_mount(read_only=False)],
     )

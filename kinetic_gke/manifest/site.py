@@ -2,6 +2,8 @@
 
 import attrs
 
+from kinetic_core.wire.names import DEBUG_WAIT_S
+
 
 @attrs.frozen(kw_only=True)
 class Site:
@@ -30,3 +32,5 @@ class Site:
     """How long an ended Job stays."""
     debug_ttl_s: int = 7200
     """The same, of a job that is debugged."""
+    debug_wait_s: int = DEBUG_WAIT_S
+    """How long such a job waits for a debugger."""

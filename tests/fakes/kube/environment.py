@@ -9,6 +9,7 @@ import attrs
 
 from tests.fakes.kube.images import Images
 from tests.fakes.kube.objects import Obj, labels_of, name_of
+from tests.fakes.kube.port_forward import loopback
 from tests.fakes.kube.quantities import amount
 from tests.fakes.kube.store import Key, Store
 
@@ -189,6 +190,9 @@ def _expanded(text: str, env: dict[str, str]) -> str:
 
 
 def _here(text: str, pod: Obj) -> str:
+    # An address that a process is to listen on, when the port is one that the pod declares.
+    if listening := re.fullmatch(r"127\.0\.0\.1:(\d+)", text):
+        text = f"{loopback(pod, int(listening[1]))}:{listening[1]}"
     subdomain, namespace = pod["spec"].get("subdomain"), pod["metadata"]["namespace"]
     if not subdomain:
         return text

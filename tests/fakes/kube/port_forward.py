@@ -36,6 +36,19 @@ def asked_ports(query: dict[str, str]) -> list[int]:
     return ports
 
 
+def loopback(pod: Obj, port: int) -> str:
+    """Return the loopback address of a pod.
+
+    Its network is the machine's. For the ports that it declares it has an address of its own, so that two pods may
+    listen on the same; a process learns of it as `environment` has it.
+    """
+    declared = [each["containerPort"] for spec in pod["spec"]["containers"] for each in spec.get("ports") or ()]
+    if port not in declared:
+        return "127.0.0.1"
+    digest = hashlib.sha256(str(pod["metadata"]["uid"]).encode()).digest()
+    return f"127.{digest[0] % 254 + 1}.{digest[1]}.{digest[2] % 254 + 1}"
+
+
 class Tunnel:
     """One websocket connection and the pod's ports behind it."""
 
@@ -64,7 +77,9 @@ class Tunnel:
 
     def _connect(self, index: int, port: int) -> None:
         try:
-            self._targets[socket.create_connection(("127.0.0.1", port), timeout=5)] = 2 * index
+            target = socket.create_connection((loopback(self._pod, port), port), timeout=5)
+            target.settimeout(None)
+            self._targets[target] = 2 * index
         except OSError as error:
             uid = self._pod["metadata"]["uid"]
             told = f"error forwarding port {port} to pod {name_of(self._pod)}, uid {uid}: failed to connect to "

@@ -1,8 +1,8 @@
-# 84781a01eefa05cddb0bced90a663ca1
+# aef176f36422992d3210037cea0a77f2
 FROM python:3.11 AS build
 RUN python -m venv /opt/kinetic
 RUN /opt/kinetic/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \
- && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs]==0.1.0' 'jax'
+ && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs,debug]==0.1.0' 'jax'
 
 FROM python:3.11-slim
 RUN groupadd --gid 65532 kinetic \

@@ -1,8 +1,8 @@
-# b0bdd29b8dea5e8544e544a5a8e5a505
+# 91a48e3ba4be00219651df5d0ac77069
 FROM python:3.12 AS build
 RUN python -m venv /opt/kinetic
 RUN /opt/kinetic/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \
- && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs,s3]==0.1.0' 'jax'
+ && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs,s3,debug]==0.1.0' 'jax'
 
 FROM python:3.12-slim
 RUN groupadd --gid 65532 kinetic \

@@ -1,10 +1,10 @@
-# 334cb2ca11cc570e721e10c8365014f3
+# 24766d5315caf6b22f6032ae6ecb8157
 FROM python:3.12 AS build
 RUN python -m venv /opt/kinetic
 COPY requirements.txt /build/
 RUN /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -r /build/requirements.txt
 RUN /opt/kinetic/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \
- && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs]==0.1.0' 'jax[cuda12]'
+ && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs,debug]==0.1.0' 'jax[cuda12]'
 
 FROM python:3.12-slim
 RUN groupadd --gid 65532 kinetic \

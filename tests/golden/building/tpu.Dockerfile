@@ -1,10 +1,10 @@
-# 3ec113b552a9b1804183d9f27f903fdd
+# 9a047a9f84ef41d5e3e85752241c6015
 FROM python:3.13 AS build
 RUN python -m venv /opt/kinetic
 COPY requirements.txt /build/
 RUN /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -r /build/requirements.txt
 RUN /opt/kinetic/bin/python -m pip list --format=freeze --exclude kinetic-run > /tmp/installed.txt \
- && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs]==0.2.0' 'jax[tpu]'
+ && /opt/kinetic/bin/python -m pip install --no-cache-dir --compile -c /tmp/installed.txt 'kinetic-run[gcs,debug]==0.2.0' 'jax[tpu]'
 
 FROM python:3.13-slim
 RUN groupadd --gid 65532 kinetic \

@@ -10,7 +10,7 @@ import yaml
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.job import JobStatus
 from kinetic_core.model.request import RunOptions, RunRequest, Surroundings
-from kinetic_gke.cluster.preflight import FOR_ARRAYS, FOR_HOSTS, FOR_SECRETS, NEEDED, Permission
+from kinetic_gke.cluster.preflight import FOR_ARRAYS, FOR_DEBUG, FOR_HOSTS, FOR_SECRETS, NEEDED, Permission
 from tests.fakes.kube.cluster import ROOT, Cluster
 from tests.fakes.kube.waiting import Room
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
@@ -102,7 +102,18 @@ def test_the_role_of_the_documentation_allows_nothing_more() -> None:
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    assert allowed == {*NEEDED, FOR_SECRETS, FOR_HOSTS, *FOR_ARRAYS}
+    # Of an upgrade by GET, servers before 1.35 ask for the other verb.
+    older = Permission("get", FOR_DEBUG.resource)
+    assert allowed == {*NEEDED, FOR_SECRETS, FOR_HOSTS, FOR_DEBUG, older, *FOR_ARRAYS}
+
+
+def test_who_may_not_forward_ports_learns_it_before_a_job_is_debugged(healed: Cluster, ann: Gke) -> None:
+    role = documented_role()
+    role["rules"] = [rule for rule in role["rules"] if rule["resources"] != ["pods/portforward"]]
+    admit(healed, ann.room, "ann", role)
+    assert asked(ann) == []
+    (found,) = asked(ann, debug=True)
+    assert "you may not create pods/portforward" in found.message
 
 
 def test_every_missing_permission_is_named_with_the_command_that_shows_it(healed: Cluster, ann: Gke) -> None:

@@ -29,7 +29,7 @@ def test_a_bare_interpreter_runs_the_runner_that_was_brought(tmp_path: Path) -> 
     folder = tmp_path / "runner"
     folder.mkdir()
     for _ in range(2):  # a node that starts the pod's containers anew finds what is there
-        carried = run(in_folder(carry_command(HERE), folder))
+        carried = run(in_folder(carry_command(job_spec(), HERE), folder))
         assert (carried.returncode, carried.stderr) == (0, "")
     assert {path.name for path in folder.iterdir()} == set(CARRIED)
     assert list(folder.rglob("__pycache__")) == []

@@ -57,7 +57,7 @@ def test_the_image_can_reach_the_jobs_store(google: Google, client: Client, stor
     with tarfile.open(google.builds.made[0].context) as context:
         dockerfile = context.extractfile(DOCKERFILE)
         assert dockerfile is not None
-        assert f"'kinetic-run[{extras}]==" in dockerfile.read().decode()
+        assert f"'kinetic-run[{extras},debug]==" in dockerfile.read().decode()
 
 
 def test_another_client_may_create_the_repository_first(google: Google, client: Client) -> None:

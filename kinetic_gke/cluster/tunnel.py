@@ -1,0 +1,135 @@
+"""A tunnel: bytes to a port of a pod and back, through the API server, as `kubectl port-forward` does it.
+
+One websocket carries the port's data on channel 0 and what goes wrong on channel 1; each begins with the port's number.
+"""
+
+import contextlib
+import selectors
+import socket
+import threading
+import time
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from kubernetes import client
+from kubernetes.stream import ws_client
+from websocket import ABNF, WebSocketBadStatusException, WebSocketException
+
+from kinetic_gke.cluster.refusal import Refusal, read_refusal
+
+_DATA: Final = b"\x00"
+_ERROR: Final = b"\x01"
+_PIECE: Final = 1 << 16
+_BROKEN: Final = (WebSocketException, OSError)
+
+
+class Tunnel:
+    """An open way to a port; one thread may receive while another sends."""
+
+    def __init__(self, websocket: Any) -> None:
+        """Carry bytes over a websocket that is connected.
+
+        Args:
+            websocket: Of the client's own websocket library.
+        """
+        self._websocket = websocket
+        self._wire: Any = websocket.sock
+        # What encrypts the bytes of both directions must not be used by two threads at once.
+        self._lock = threading.Lock()
+        self._numbered: set[bytes] = set()
+        self._kept = b""
+        self.error = ""
+        """What the node, or the way there, said when it was over."""
+
+    def answers(self, wait_s: float) -> bool:
+        """Tell whether the port speaks first, as a debugger does; what it said is received again."""
+        deadline_s = time.monotonic() + wait_s
+        while not self._kept and not self.error and self._has_news(deadline_s - time.monotonic()):
+            if not self._take():
+                break
+        return bool(self._kept)
+
+    def receive(self) -> bytes:
+        """Wait for what comes next; empty when nothing more will."""
+        while not self._kept and not self.error:
+            self._has_news(None)
+            if not self._take():
+                break
+        kept, self._kept = self._kept, b""
+        return kept
+
+    def send(self, data: bytes) -> None:
+        """Send all of it.
+
+        Raises:
+            OSError: The other side is gone.
+        """
+        try:
+            for start in range(0, len(data), _PIECE):
+                with self._lock:
+                    self._websocket.send_binary(_DATA + data[start : start + _PIECE])
+        except WebSocketException as error:
+            raise ConnectionResetError(str(error)) from error
+
+    def close(self) -> None:
+        """End it, also for the thread that receives; nothing happens the second time."""
+        with contextlib.suppress(OSError):
+            self._wire.shutdown(socket.SHUT_RDWR)
+        self._websocket.shutdown()
+
+    def _has_news(self, wait_s: float | None) -> bool:
+        """Wait until there is something to take; also the end of all is."""
+        if getattr(self._wire, "pending", int)():
+            return True
+        with selectors.DefaultSelector() as selector:
+            try:
+                selector.register(self._wire, selectors.EVENT_READ)
+            except (OSError, ValueError):
+                return True  # closed
+            return bool(selector.select(None if wait_s is None else max(wait_s, 0)))
+
+    def _take(self) -> bool:
+        """Take one frame; tell whether more may come."""
+        try:
+            with self._lock:
+                opcode, data = self._websocket.recv_data(control_frame=True)
+        except _BROKEN as error:
+            self.error = self.error or str(error) or type(error).__name__
+            return False
+        if opcode == ABNF.OPCODE_BINARY:
+            self._sort(bytes(data[:1]), bytes(data[1:]))
+        return bool(opcode != ABNF.OPCODE_CLOSE)
+
+    def _sort(self, channel: bytes, data: bytes) -> None:
+        if channel not in self._numbered:
+            self._numbered.add(channel)
+        elif channel == _ERROR:
+            self.error += data.decode("utf-8", "replace")
+        else:
+            self._kept += data
+
+
+def open_tunnel(api: client.ApiClient, namespace: str, pod: str, port: int) -> Tunnel:
+    """Open a way to a port of a pod; nothing tells yet whether somebody listens there.
+
+    Args:
+        api: A client of the cluster.
+        namespace: Of the pod.
+        pod: Its name.
+        port: Of the pod.
+
+    Raises:
+        Refusal: The server says no, or does not answer.
+    """
+    configuration = api.configuration
+    path = f"/api/v1/namespaces/{quote(namespace)}/pods/{quote(pod)}/portforward?{urlencode({'ports': port})}"
+    url = ws_client.get_websocket_url(f"{configuration.host.rstrip('/')}{path}")
+    headers = {"sec-websocket-protocol": ws_client.V4_CHANNEL_PROTOCOL}
+    # Each generation of the client has a name of its own for the token.
+    headers |= {one["key"].lower(): one["value"] for one in configuration.auth_settings().values() if one["value"]}
+    try:
+        return Tunnel(ws_client.create_websocket(configuration, url, headers))
+    except WebSocketBadStatusException as error:
+        raise read_refusal(error.status_code, error.resp_body, otherwise=str(error)) from error
+    except _BROKEN as error:
+        raise Refusal(status=0, reason=type(error).__name__, message=str(error)) from error
