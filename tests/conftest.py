@@ -1,5 +1,6 @@
 """What every test stands on: a home of its own and none of the developer's settings."""
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,10 @@ from hypothesis import HealthCheck, settings
 # How fast examples are made says how busy the machine is.
 settings.register_profile("kinetic", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kinetic")
+
+# A shell has what it runs in the background ignore Ctrl-C, and programs that tests start and interrupt would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
