@@ -54,7 +54,7 @@ class GkeBackend:
         """
         self._context = context
         self._log = context.log
-        self._settings = GkeSettings.from_environ(context.environ)
+        self._settings = GkeSettings.from_environ(context.environ, context.options)
         services = Services.from_environ(context.environ)
         self._bundler = Bundler(settings=self._settings, services=services, log=context.log)
 
