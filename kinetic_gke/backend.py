@@ -54,7 +54,7 @@ class GkeBackend:
         """
         self._context = context
         self._log = context.log
-        self._settings = GkeSettings.from_environ(context.environ)
+        self._settings = GkeSettings.from_environ(context.environ, context.options)
         services = Services.from_environ(context.environ)
         self._bundler = Bundler(settings=self._settings, services=services, log=context.log)
 
@@ -149,6 +149,17 @@ class GkeBackend:
     def logs(self, ref: JobRef, *, follow: bool = False, tail: int | None = None) -> Iterator[str]:
         """Yield pieces of the log as text, undecodable bytes replaced."""
         return self._job(ref).logs(follow=follow, tail=tail)
+
+    def host_logs(
+        self, ref: JobRef, *, host: int | None = None, follow: bool = False, tail: int | None = None
+    ) -> Iterator[str]:
+        """Yield pieces of a host's log, or the lines of all with their host before each.
+
+        Raises:
+            ConfigError: The job has no such host.
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        return self._job(ref).host_logs(host, follow=follow, tail=tail)
 
     def debug_workspace(self, ref: JobRef) -> str:
         """Return where a job that is debugged has its files."""

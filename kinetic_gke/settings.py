@@ -46,12 +46,17 @@ class GkeSettings:
     cluster: str = _CLUSTER
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> "GkeSettings":
+    def from_environ(cls, environ: Mapping[str, str], said: RunOptions | None = None) -> "GkeSettings":
         """Read the variables `KINETIC_GKE_…`; an empty one counts as unset.
+
+        Args:
+            environ: The client's.
+            said: What variables of all backends and the active profile say of where jobs go.
 
         Raises:
             ConfigError: One says what it cannot say.
         """
+        said = RunOptions() if said is None else said
         return cls(
             service_account=_text(environ, "SERVICE_ACCOUNT"),
             runner_image=_text(environ, "RUNNER_IMAGE"),
@@ -63,10 +68,10 @@ class GkeSettings:
             ttl_s=_number(environ, "TTL"),
             debug_wait_s=_debug_wait_s(environ),
             context=_text(environ, "CONTEXT"),
-            namespace=_of_all(environ, "NAMESPACE") or _NAMESPACE,
-            project=_of_all(environ, "PROJECT") or environ.get("GOOGLE_CLOUD_PROJECT", "").strip(),
-            zone=_of_all(environ, "ZONE") or _ZONE,
-            cluster=_of_all(environ, "CLUSTER") or _CLUSTER,
+            namespace=_of_all(environ, "NAMESPACE") or said.namespace or _NAMESPACE,
+            project=_of_all(environ, "PROJECT") or said.project or environ.get("GOOGLE_CLOUD_PROJECT", "").strip(),
+            zone=_of_all(environ, "ZONE") or said.zone or _ZONE,
+            cluster=_of_all(environ, "CLUSTER") or said.cluster or _CLUSTER,
         )
 
     def target(self) -> RunOptions:

@@ -9,9 +9,9 @@ import attrs
 
 from kinetic.host import Host, load_host
 from kinetic.log import get_logger
-from kinetic.settings import storage_options
+from kinetic.settings import resolve, storage_options
 from kinetic_core.errors import KineticError, PluginError
-from kinetic_core.model.request import Surroundings
+from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_core.plugin import Backend, DriverContext, ReferenceHandler, ReferenceType, Storage
 
 _PLUGIN_VARIABLES = ("KINETIC_DISABLE_PLUGINS", "KINETIC_PLUGIN_AUTOLOAD", "KINETIC_TRACE_PLUGINS")
@@ -46,8 +46,12 @@ class Connection:
         Raises:
             PluginError: There is none, it is broken, or what it needs is not installed.
         """
-        opened: Backend = self._open("backend", name, lambda: self.host.open_backend(name, self._context(name)))
+        opened: Backend = self._open("backend", name, lambda: self._opened_backend(name))
         return opened
+
+    def _opened_backend(self, name: str) -> Backend:
+        context = attrs.evolve(self._context(name), options=resolve(RunOptions(), self.surroundings).options)
+        return self.host.open_backend(name, context)
 
     def storage(self, url: str) -> Storage:
         """Return the store at that URL.

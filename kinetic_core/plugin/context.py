@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import attrs
 
+from kinetic_core.model.request import RunOptions
+
 
 class Logger(Protocol):
     """A structured logger: the event is a snake_case fact, details are keywords."""
@@ -36,6 +38,9 @@ class DriverContext:
     storage_options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, repr=False)
     """What the user said to stores' fsspec drivers, by URL scheme; credentials may be among it. A backend hands it to
     the pod as `FSSPEC_<SCHEME>` variables, never in an argument or an artifact."""
+    options: RunOptions = attrs.field(factory=RunOptions, repr=False)
+    """What a call gets that says nothing itself: variables, the active profile, defaults. A backend that looks for
+    jobs without a call looks where these say."""
     collect: Callable[..., Mapping[str, Any]] = attrs.field(default=_nobody_answers, repr=False)
     """Calls a hook that the driver defined through `kinetic_add_hookspecs`, by its name and with its arguments;
     returns the answers that are not `None` by the plugin's name. The host puts it here."""

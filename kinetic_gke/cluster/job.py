@@ -12,6 +12,7 @@ from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.ending import end_index, end_job
+from kinetic_gke.cluster.hostlogs import one_by_one, side_by_side
 from kinetic_gke.cluster.logs import JobLog
 from kinetic_gke.cluster.namespace import Namespace
 from kinetic_gke.cluster.refusal import Refusal
@@ -84,9 +85,29 @@ class ClusterJob:
 
     def logs(self, *, follow: bool, tail: int | None) -> Iterator[str]:
         """Yield pieces of its log as text, undecodable bytes replaced."""
+        return self._log_of(0, follow=follow, tail=tail)
+
+    def host_logs(self, host: int | None, *, follow: bool, tail: int | None) -> Iterator[str]:
+        """Yield pieces of the log of one host, or lines of all, each behind its host.
+
+        Raises:
+            ConfigError: It has no such host.
+            ClusterError: The cluster refuses, or does not answer.
+        """
+        look = self._seen(self.namespace.look)
+        hosts = 1 if look is None else look.hosts
+        if host is None:
+            logs = {f"[host {one}] ": self._log_of(one, follow=follow, tail=tail) for one in range(hosts)}
+            return side_by_side(logs) if follow else one_by_one(logs)
+        if look is not None and not 0 <= host < hosts:
+            there = "one host, 0" if hosts == 1 else f"{hosts} hosts, 0 to {hosts - 1}"
+            raise ConfigError(f"{self.job_id} has no host {host}: it has {there}")
+        return self._log_of(host, follow=follow, tail=tail)
+
+    def _log_of(self, host: int, *, follow: bool, tail: int | None) -> Iterator[str]:
         if self.namespace.is_cleaned(self.place):
             return iter(())
-        log = JobLog(namespace=self.namespace, place=self.place, job_id=self.job_id, log=self.log)
+        log = JobLog(namespace=self.namespace, place=self.place, job_id=self.job_id, log=self.log, host=host)
         return log.follow(tail) if follow else log.read(tail)
 
     def debugger(self) -> Tunnel | None:
@@ -101,7 +122,7 @@ class ClusterJob:
         if look is None or state is None or state.status.is_terminal:
             how = "is not there any more" if state is None else f"has ended ({state.status})"
             raise ConfigError(f"{self.job_id} cannot be debugged: it {how}")
-        running = [pod for pod in look.of_host_0 if "running" in worker_status(pod)]
+        running = [pod for pod in look.of_host(0) if "running" in worker_status(pod)]
         if not running:
             return None
         name = str(running[-1]["metadata"]["name"])

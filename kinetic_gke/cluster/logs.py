@@ -43,6 +43,8 @@ class JobLog:
     place: Place
     job_id: str
     log: Logger
+    host: int = 0
+    """Of several."""
 
     def read(self, tail: int | None) -> Iterator[str]:
         """Yield what was written so far.
@@ -51,18 +53,18 @@ class JobLog:
             tail: Begin with only so many last lines, of each pod.
         """
         look = self._look()
-        pods = [] if look is None else [pod for pod in look.pods if _has_log(pod)]
+        pods = [] if look is None else [pod for pod in look.of_host(self.host) if _has_log(pod)]
         for pod in pods:
             if len(pods) > 1:
                 yield f"==> {pod['metadata']['name']} <==\n"
             yield from self._pod(pod, tail=tail, waiter=None)
 
     def follow(self, tail: int | None) -> Iterator[str]:
-        """Yield what was written, and what will be, until the job has ended; of each attempt, the first host's."""
+        """Yield what was written, and what will be, until the job has ended, attempt after attempt."""
         with self.namespace.waiting(self.place.name) as waiter:
             done: set[str] = set()
             while (look := self._look(watched=True)) is not None:
-                fresh = [pod for pod in look.of_host_0 if pod["metadata"]["uid"] not in done and _has_log(pod)]
+                fresh = [pod for pod in look.of_host(self.host) if pod["metadata"]["uid"] not in done and _has_log(pod)]
                 for pod in fresh:
                     yield from self._pod(pod, tail=tail, waiter=waiter)
                     done.add(str(pod["metadata"]["uid"]))

@@ -4,11 +4,14 @@ import signal
 from collections.abc import Mapping
 from typing import Any, Final
 
+import attrs
+
 from kinetic_core.model.job import JobState, JobStatus
 from kinetic_gke.diagnosis.look import Json, Look, container_statuses, holding, phase, worker_status
 from kinetic_gke.manifest.pod import WORKER
 
 _DELETED: Final = "PodDeleted"
+_DEADLINE: Final = "DeadlineExceeded"
 _KILLED: Final = 137
 _OF_SIGNALS: Final = 128
 _DISRUPTIONS: Final[Mapping[str, tuple[JobStatus, str]]] = {
@@ -41,6 +44,9 @@ def failed_state(look: Look, condition: Json) -> JobState:
         look: At the job.
         condition: The Job's `Failed`, or an empty one.
     """
+    told = _of_hosts(look)
+    if told is not None:
+        return told
     for pod in reversed(look.pods):
         state = pod_failure(pod)
         if state is not None:
@@ -55,6 +61,30 @@ def failed_state(look: Look, condition: Json) -> JobState:
     )
 
 
+def _of_hosts(look: Look) -> JobState | None:
+    """Return what the lowest host says that failed by itself; the cluster then ended the others."""
+    failures = {}
+    for host in range(look.hosts) if look.hosts > 1 else ():
+        for pod in look.of_host(host):
+            state = pod_failure(pod) if _ended_by_itself(pod) else None
+            if state is not None:
+                failures[host] = state
+    if not failures:
+        return None
+    first, *others = failures
+    too = f"; also failed: {', '.join(f'host {host}' for host in others)}" if others else ""
+    state = failures[first]
+    return attrs.evolve(state, reason=f"host {first}: {state.reason}{too}", failed_host=first)
+
+
+def _ended_by_itself(pod: Json) -> bool:
+    """Tell whether a pod did not end because its job did: others of its hosts failed, or the time was up for all."""
+    if holding(pod, "DisruptionTarget") is not None:
+        return True
+    reason = (pod.get("status") or {}).get("reason")
+    return reason not in {_DELETED, _DEADLINE} and not pod["metadata"].get("deletionTimestamp")
+
+
 def pod_failure(pod: Json) -> JobState | None:
     """Return how a pod failed; `None` where it did not."""
     status = pod.get("status") or {}
@@ -64,7 +94,7 @@ def pod_failure(pod: Json) -> JobState | None:
     if phase(pod) == "Succeeded" or (phase(pod) != "Failed" and disruption is None and not code):
         return None
     reason = str(status.get("reason") or "")
-    if reason == "DeadlineExceeded":
+    if reason == _DEADLINE:
         limit = pod["spec"].get("activeDeadlineSeconds")
         return JobState(status=JobStatus.FAILED, reason=f"timed out after {limit} s", exit_code=code)
     if reason == "Evicted":

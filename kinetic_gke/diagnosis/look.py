@@ -28,11 +28,17 @@ class Look:
     """Events about pods that were taken away, where none of the pods is left to say so."""
 
     @property
-    def of_host_0(self) -> list[Json]:
-        """Return the pods that run, or ran, the function's first host: one for each attempt."""
-        if self.index is not None or not _is_indexed(self.job):
-            return list(self.pods)
-        return [pod for pod in self.pods if index_of(pod) == 0]
+    def hosts(self) -> int:
+        """Return how many hosts the job has: each an index of its Job."""
+        return int(self.job["spec"].get("completions") or 1) if self._is_slice else 1
+
+    def of_host(self, host: int) -> list[Json]:
+        """Return the pods that run, or ran, one host of the function: one for each attempt."""
+        return [pod for pod in self.pods if index_of(pod) == host] if self._is_slice else list(self.pods)
+
+    @property
+    def _is_slice(self) -> bool:
+        return self.index is None and self.job["spec"].get("completionMode") == "Indexed"
 
     def condition(self, kind: str) -> Json | None:
         """Return the Job's condition of a kind where it holds."""
@@ -130,7 +136,3 @@ def _order(pod: Json) -> tuple[object, ...]:
     metadata = pod["metadata"]
     followed = holding(pod, "DisruptionTarget") is None
     return moment(metadata.get("creationTimestamp")), followed, str(metadata["name"])
-
-
-def _is_indexed(job: Json) -> bool:
-    return bool(job["spec"].get("completionMode") == "Indexed")

@@ -43,7 +43,7 @@ def history(job_id: str, look: Look, news: Sequence[Json] = ()) -> Iterator[JobE
     """
     at = moment(look.job["metadata"].get("creationTimestamp"))
     yield JobEvent(job_id=job_id, kind="job_submitted", at=at, status=JobStatus.PENDING)
-    for attempt, pod in enumerate(look.of_host_0, 1):
+    for attempt, pod in enumerate(look.of_host(0), 1):
         state = worker_status(pod)
         started = (state.get("running") or state.get("terminated") or {}).get("startedAt")
         if started:

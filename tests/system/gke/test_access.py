@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,12 +13,14 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kinetic.jobs.connection import connect
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.job import JobStatus
-from kinetic_core.model.request import RunOptions
+from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_gke.cluster.access import IN_CLUSTER, Access, choose_access
 from kinetic_gke.cluster.refusal import ClusterError
 from tests.fakes.kube.cluster import Cluster
+from tests.fakes.kube.waiting import Room
 from tests.system.gke.conftest import Gke, gke_at
 
 OURS = RunOptions(project="acme", zone="us-central1-a", cluster="kinetic-cluster")
@@ -203,3 +206,22 @@ def test_a_damaged_kubeconfig_is_named(home: Path) -> None:
     path.write_text("][")
     with pytest.raises(ConfigError, match=r"\.kube/config cannot be read"):
         choose_access(OURS, context="", environ={}, home=home)
+
+
+def test_jobs_are_looked_for_where_the_active_profile_says(gke: Gke, room: Room, tmp_path: Path) -> None:
+    def last() -> None:
+        import time
+
+        time.sleep(600)
+
+    ref = gke.backend.submit(gke.job(last))
+    home = tmp_path / "elsewhere"
+    (home / ".kinetic").mkdir(parents=True)
+    profile = {"format": 1, "active": "team", "profiles": {"team": {"namespace": room.namespace}}}
+    (home / ".kinetic" / "profiles.json").write_text(json.dumps(profile))
+    environ = {"PATH": os.environ["PATH"], "KUBECONFIG": str(gke.kubeconfig)}
+    there = connect(Surroundings(environ=environ, home=home, cwd=home, sys_path=())).backend("gke")
+    try:
+        assert [found.job_id for found in there.find()] == [ref.job_id]
+    finally:
+        gke.backend.cancel(ref)

@@ -1,5 +1,6 @@
 """Submission: one job, whatever becomes of requests and answers; and one sentence where it cannot be."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,31 +172,66 @@ def test_a_sites_plugins_patch_the_pods_and_learn_no_secret(gke: Gke) -> None:
     assert gke.room.pod(job_name(ref.job_id))["metadata"]["labels"]["team"] == "vision"
 
 
-def test_a_slice_of_several_hosts_is_one_job_whose_hosts_find_one_another(gke: Gke, room: Room) -> None:
-    def where() -> tuple[str, str]:
-        import os
-
-        return os.environ["JOB_COMPLETION_INDEX"], os.environ["KINETIC_NUM_HOSTS"]
-
+@pytest.fixture
+def slice_of_four(room: Room) -> Iterator[None]:
+    """Add the nodes of a TPU slice."""
     labels = {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice", "cloud.google.com/gke-tpu-topology": "4x4"}
     # A node's capacity is its kubelet's to tell; what a test makes has what it says.
     capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "4"}
     for number in range(4):
         node = {"metadata": {"name": f"{room.namespace}-{number}", "labels": labels}, "status": {"capacity": capacity}}
         room.core.create_node({**node, "status": {"capacity": capacity, "allocatable": capacity}})
-    try:
-        spec = gke.job(where)
-        spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
-        assert gke.run(spec) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
-        assert gke.value(spec) == ("0", "4")
-        name = job_name(spec.job_id)
-        assert len(room.pods(name)) == 4
-        assert room.plain(room.core.read_namespaced_service(name, room.namespace))["spec"]["clusterIP"] == "None"
-        log = gke.log_of(gke.backend.submit(spec))
-        assert log.count("==> ") == 4
-    finally:
-        for number in range(4):
-            room.core.delete_node(f"{room.namespace}-{number}")
+    yield
+    for number in range(4):
+        room.core.delete_node(f"{room.namespace}-{number}")
+
+
+@pytest.mark.usefixtures("slice_of_four")
+def test_a_slice_of_several_hosts_is_one_job_whose_hosts_find_one_another(gke: Gke, room: Room) -> None:
+    def where() -> tuple[str, str]:
+        import os
+
+        print(f"host {os.environ['JOB_COMPLETION_INDEX']}")
+        return os.environ["JOB_COMPLETION_INDEX"], os.environ["KINETIC_NUM_HOSTS"]
+
+    spec = gke.job(where)
+    spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
+    assert gke.run(spec) == JobState(status=JobStatus.SUCCEEDED, exit_code=0)
+    assert gke.value(spec) == ("0", "4")
+    name = job_name(spec.job_id)
+    assert len(room.pods(name)) == 4
+    assert room.plain(room.core.read_namespaced_service(name, room.namespace))["spec"]["clusterIP"] == "None"
+    ref = gke.backend.submit(spec)
+    own = [line for line in gke.log_of(ref).splitlines() if line.startswith("host ")]
+    assert own == ["host 0"]
+    for follow in (False, True):
+        every = "".join(gke.backend.host_logs(ref, follow=follow)).splitlines()
+        assert sorted(line for line in every if "] host " in line) == [f"[host {n}] host {n}" for n in range(4)]
+        assert all(line.startswith("[host ") for line in every)
+    assert "host 3\n" in "".join(gke.backend.host_logs(ref, host=3, tail=2))
+    with pytest.raises(ConfigError, match=r"has no host 4: it has 4 hosts, 0 to 3"):
+        gke.backend.host_logs(ref, host=4)
+
+
+@pytest.mark.usefixtures("slice_of_four")
+def test_of_several_hosts_the_lowest_that_failed_by_itself_is_named_and_its_log_is_had(gke: Gke) -> None:
+    def fail() -> None:
+        import os
+        import time
+
+        host = int(os.environ["JOB_COMPLETION_INDEX"])
+        if host == 2:
+            print("the end of host 2", flush=True)
+            os._exit(3)
+        time.sleep(600)
+
+    spec = gke.job(fail)
+    spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
+    state = gke.run(spec)
+    assert (state.status, state.exit_code, state.failed_host) == (JobStatus.FAILED, 3, 2)
+    assert state.reason == "host 2: exited with code 3"
+    ref = gke.backend.submit(spec)
+    assert "the end of host 2" in "".join(gke.backend.host_logs(ref, host=2, tail=5))
 
 
 def test_a_job_that_its_time_to_live_has_taken_is_not_found_and_its_result_stays(gke: Gke, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What the environment says about a site."""
 
+import attrs
 import pytest
 
 from kinetic_core.errors import ConfigError
@@ -63,3 +64,10 @@ def test_a_strangers_image_without_a_runner_to_bring_is_refused() -> None:
 def test_a_value_that_means_nothing_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"KINETIC_GKE_{name}='{value}'"):
         GkeSettings.from_environ({f"KINETIC_GKE_{name}": value})
+
+
+@pytest.mark.parametrize("variable", ["", "mine"])
+def test_what_a_profile_says_of_where_jobs_go_holds_unless_a_variable_says_otherwise(variable: str) -> None:
+    said = RunOptions(namespace="team", project="p", zone="europe-west4-b", cluster="big")
+    settings = GkeSettings.from_environ({"KINETIC_NAMESPACE": variable}, said)
+    assert settings.target() == attrs.evolve(said, namespace=variable or "team")
