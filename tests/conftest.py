@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("kinetic", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kinetic")
 
-# A shell has what it runs in the background ignore Ctrl-C, and programs that tests start and interrupt would inherit it.
+# A shell has what it runs in the background ignore Ctrl-C, and programs that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
