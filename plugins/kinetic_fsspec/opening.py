@@ -45,7 +45,7 @@ def open_s3(url: str, context: DriverContext, policy: Policy | None = None) -> R
 
     def make(options: dict[str, Any]) -> Bucket:
         told = {"connect_timeout": CONNECTING_S, "read_timeout": STALLED_S, **options.pop("config_kwargs", {})}
-        # What it says of itself otherwise, it puts together for each request, a tenth of the work of a small one.
+        # What it says of itself otherwise, it puts together anew for each request.
         told.setdefault("user_agent", "kinetic-run")
         told["retries"] = {"total_max_attempts": 1}
         return S3Bucket(S3FileSystem(config_kwargs=told, **{"loop": own_loop()} | options), _place(url))
