@@ -71,6 +71,17 @@ def gke_at(room: Room, kubeconfig: Path, folder: Path, *, namespace: str = "", *
 
 
 @pytest.fixture
+def environ(room: Room, kubeconfig: Path, tmp_path: Path) -> dict[str, str]:
+    """Return what a client of the test cluster sets, with a store that its pods reach."""
+    return {
+        "KINETIC_BACKEND": "gke",
+        "KINETIC_NAMESPACE": room.namespace,
+        "KINETIC_STORAGE": f"file://{tmp_path}/store",
+        "KUBECONFIG": str(kubeconfig),
+    }
+
+
+@pytest.fixture
 def gke(room: Room, kubeconfig: Path, tmp_path: Path) -> Iterator[Gke]:
     yield gke_at(room, kubeconfig, tmp_path / "client")
     close_clusters()

@@ -48,16 +48,6 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-@pytest.fixture
-def environ(room: Room, kubeconfig: Path, tmp_path: Path) -> dict[str, str]:
-    return {
-        "KINETIC_BACKEND": "gke",
-        "KINETIC_NAMESPACE": room.namespace,
-        "KINETIC_STORAGE": f"file://{tmp_path}/store",
-        "KUBECONFIG": str(kubeconfig),
-    }
-
-
 def test_a_value_and_the_log_come_home_and_nothing_is_left(
     project: Project, environ: dict[str, str], room: Room
 ) -> None:

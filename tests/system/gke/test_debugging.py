@@ -62,16 +62,6 @@ def workspaces() -> Iterator[None]:
 
 
 @pytest.fixture
-def environ(room: Room, kubeconfig: Path, tmp_path: Path) -> dict[str, str]:
-    return {
-        "KINETIC_BACKEND": "gke",
-        "KINETIC_NAMESPACE": room.namespace,
-        "KINETIC_STORAGE": f"file://{tmp_path}/store",
-        "KUBECONFIG": str(kubeconfig),
-    }
-
-
-@pytest.fixture
 def started(project: Project, environ: dict[str, str]) -> Iterator[list[subprocess.Popen[str]]]:
     """Return processes that end with the test."""
     processes: list[subprocess.Popen[str]] = []
