@@ -36,6 +36,19 @@ def test_what_is_deflated_comes_back_and_is_smaller(library: Library, data: byte
         assert zlib.decompress(body, wbits=-15) == data
 
 
+@given(head=st.binary(min_size=3, max_size=300), tail=st.binary(max_size=300), before=st.sampled_from([0xFF, 0, 0xFE]))
+@pytest.mark.parametrize("library", LIBRARIES, ids=[library.module for library in LIBRARIES])
+def test_nothing_refers_to_what_a_stream_was_told_before_its_data(
+    library: Library, head: bytes, tail: bytes, before: int
+) -> None:
+    """What looks as if it began one byte before the data, which is where a dictionary would be."""
+    data = head + tail + bytes([before]) + head
+    codec = codec_of(library)
+    assert zlib.decompress(codec.compress(data), wbits=-15) == data
+    blocks = codec.compress_block(head) + codec.compress_block(data) + END_OF_BLOCKS
+    assert zlib.decompress(blocks, wbits=-15) == head + data
+
+
 def test_text_is_deflated(codec: Codec) -> None:
     body = codec.deflated(b"x" * 100)
     assert body is not None
@@ -85,6 +98,11 @@ for size in (300, 700, 5_000, 40_000, 100_000):
     for start in range(0, len(text), size):
         piece = text[start : start + size]
         digest.update(codec.compress(piece) + codec.compress_block(piece))
+# Each has one thing to refer to, at its very start: what a compressor takes for its memory of that is seen at once.
+for number in range(12_000):
+    head = b"%08d" % (number * 7_919)
+    piece = head + b" and so on, until something comes again: " + head + b", for example"
+    digest.update(codec.compress(piece) + codec.compress_block(piece))
 print(digest.hexdigest())
 """
 
