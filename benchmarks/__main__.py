@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
-    parser.add_argument("measures", nargs="*", metavar="MEASURE", help=f"by default all: {', '.join(MEASURES)}")
+    known = ", ".join(MEASURES)
+    parser.add_argument("measures", nargs="*", metavar="MEASURE", type=_measure, help=f"by default all: {known}")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench", help="for trees, peers and output")
     parser.add_argument("--rounds", type=int, default=5, help="that count, after one that does not")
     parser.add_argument("--patience", type=int, default=3, help="how many times as many, where others were busy")
@@ -69,6 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--record", action="store_true", help="write benchmarks/last.json and the documentation")
     parser.add_argument("--render", action="store_true", help="only write the documentation anew")
     return parser
+
+
+def _measure(name: str) -> str:
+    if name not in MEASURES:
+        raise argparse.ArgumentTypeError(f"there is no {name!r}")
+    return name
 
 
 def _show(title: str, lines: Sequence[str]) -> None:
