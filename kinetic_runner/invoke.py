@@ -55,10 +55,7 @@ def invoke(
             return Outcome()
         return failure(error, said=f"function called sys.exit({text_of(repr, error.code)})")
     except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
-        # Some exceptions take no note: a frozen dataclass, one with an attribute of its own by that name.
-        with suppress(Exception):
-            for hint in hints(error):
-                error.add_note(hint)
+        add_notes(error, hints)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
         return failure(error, said=f"function raised {type(error).__name__}: {text_of(str, error)}")
@@ -72,6 +69,19 @@ def failure(error: BaseException, *, said: str = "") -> Outcome:
         said: What to say of it, where its own text does not do.
     """
     return Outcome(error=error, said=said, traceback=_format(error))
+
+
+def add_notes(error: Exception, hints: Callable[[Exception], Iterable[str]]) -> None:
+    """Add to an exception what may explain it, if it takes notes.
+
+    Args:
+        error: What was raised.
+        hints: Asked for what may explain it.
+    """
+    # Some take none: a frozen dataclass, one with an attribute of its own by that name.
+    with suppress(Exception):
+        for hint in hints(error):
+            error.add_note(hint)
 
 
 def _settled(value: Any) -> Any:

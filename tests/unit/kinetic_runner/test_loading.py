@@ -266,6 +266,44 @@ def test_objects_of_older_protocols_are_read_too(tmp_path: Path) -> None:
         assert inert(path)["env_vars"] == HEAD["env_vars"]
 
 
+def by_value() -> list[Any]:
+    """Return classes that travel by value, and what is made of them."""
+    namespace = script(
+        "import dataclasses, enum, collections\n"
+        "@dataclasses.dataclass\nclass Record:\n    x: int = 0\n"
+        "@dataclasses.dataclass(frozen=True, slots=True)\nclass Frozen:\n    x: int = 0\n"
+        "class Color(enum.Enum):\n    RED = 1\n"
+        "class Listed(list):\n    pass\n"
+        "class Keyed(dict):\n    pass\n"
+        "class Keyword:\n    def __getnewargs_ex__(self):\n        return (), {'x': 1}\n"
+        "    def __new__(cls, **_):\n        return super().__new__(cls)\n"
+        "Pair = collections.namedtuple('Pair', 'a b')\n"
+        "class Error(Exception):\n    pass\n"
+    )
+    make = namespace.__getitem__
+    return [
+        make("Record")(1),
+        make("Frozen")(2),
+        {make("Frozen")(2): make("Color").RED},
+        make("Listed")([1]),
+        make("Keyed")(a=1),
+        make("Keyword")(),
+        make("Pair")(1, 2),
+        make("Error")("no"),
+    ]
+
+
+@pytest.mark.parametrize("index", range(len(by_value())))
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_what_is_made_of_a_class_that_travels_by_value_hides_nothing(
+    tmp_path: Path, index: int, protocol: int
+) -> None:
+    path = tmp_path / "p"
+    path.write_bytes(cloudpickle.dumps({"args": (by_value()[index],), **HEAD}, protocol=protocol))
+    seen = inert(path)
+    assert {key: seen.get(key) for key in HEAD} == HEAD
+
+
 def test_what_is_no_dict_is_no_payload(tmp_path: Path) -> None:
     assert inert(write(tmp_path / "p", [1])) == {}
 
@@ -283,6 +321,11 @@ def test_a_missing_module_of_which_nothing_is_known_gets_advice(tmp_path: Path) 
     assert isinstance(explained, ModuleNotFoundError)
     assert explained.name == "a"
     assert "add it to the dependency file, or, where it is the project's own, to the package root" in str(explained)
+
+
+def test_the_clients_own_package_is_told_by_what_brings_it(tmp_path: Path) -> None:
+    error = ModuleNotFoundError("No module named 'kinetic'", name="kinetic")
+    assert "add kinetic-run to the dependency file or the image" in str(explain(tmp_path, error))
 
 
 def test_what_the_client_knew_of_a_missing_module_is_told(tmp_path: Path) -> None:
