@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from kinetic_runner.naming import naming
+
 _CHUNK_BYTES: Final = 16 << 20
 
 
@@ -32,8 +34,9 @@ def copy_file(source: Path, target: Path) -> None:
         OSError: It cannot be read or written.
     """
     with source.open("rb") as reader, target.open("wb") as writer:
-        while os.sendfile(writer.fileno(), reader.fileno(), None, _CHUNK_BYTES):
-            pass
+        with naming(target):
+            while os.sendfile(writer.fileno(), reader.fileno(), None, _CHUNK_BYTES):
+                pass
 
 
 def _raise(error: OSError) -> None:
