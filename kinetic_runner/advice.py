@@ -71,6 +71,11 @@ def hints(error: Exception, payload: Mapping[str, Any], plan: Plan) -> list[str]
     ['of the files under the package root, 1 excluded at the client (data: 1)']
     """
     found = [f"other versions here than at the client: {line}" for line in skew_lines(payload)]
+    if (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit"):
+        found.append(
+            "a job has no terminal for breakpoint() and pdb: f.local(…) calls the function in your own process, and"
+            " debug=True lets an editor attach on a cluster"
+        )
     if isinstance(error, ModuleNotFoundError) and error.name:
         found += _clients_own(error.name)
         found += excluded_by(plan, _module_paths(error.name, plan))

@@ -58,7 +58,12 @@ def invoke(
         add_notes(error, hints)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
-        return failure(error, said=f"function raised {type(error).__name__}: {text_of(str, error)}")
+        return failure(error, said=_said(error))
+
+
+def _said(error: BaseException) -> str:
+    text = text_of(str, error)
+    return f"function raised {type(error).__name__}" + (f": {text}" if text else "")
 
 
 def failure(error: BaseException, *, said: str = "") -> Outcome:

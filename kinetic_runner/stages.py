@@ -156,8 +156,11 @@ def execute(job: Job) -> None:
         return [*moved, *hints(error, payload, job.plan)]
 
     job.outcome = invoke(job.function, job.args, job.kwargs, hints=explained)
+    if job.outcome.success:
+        job.waiting = "the call had returned, and this host waited for the others"
     for meeting in reversed(job.meetings):
         meeting.leave(failed=not job.outcome.success)
+    job.waiting = ""
 
 
 DEBUGGER: Final[Phase] = ("debugger setup", debugger.set_up)
