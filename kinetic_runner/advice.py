@@ -12,7 +12,6 @@ from kinetic_runner.image import image_path
 from kinetic_runner.loading import cloudpickle_version
 from kinetic_runner.preview import inert
 
-
 _CLIENT: Final = ("kinetic", "kinetic_core")
 
 

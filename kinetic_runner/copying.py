@@ -33,10 +33,9 @@ def copy_file(source: Path, target: Path) -> None:
     Raises:
         OSError: It cannot be read or written.
     """
-    with source.open("rb") as reader, target.open("wb") as writer:
-        with naming(target):
-            while os.sendfile(writer.fileno(), reader.fileno(), None, _CHUNK_BYTES):
-                pass
+    with source.open("rb") as reader, target.open("wb") as writer, naming(target):
+        while os.sendfile(writer.fileno(), reader.fileno(), None, _CHUNK_BYTES):
+            pass
 
 
 def _raise(error: OSError) -> None:

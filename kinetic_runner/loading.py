@@ -74,7 +74,7 @@ class _Unpickler(pickle.Unpickler):
         if not self._same_python:
             raise RuntimeError(
                 "the project's functions travel as bytecode, which another minor version of Python cannot run; use the"
-                ' client\'s Python there, or serialization="json", for which the function\'s module is imported, and'
+                " client's Python there, or serialization=\"json\", for which the function's module is imported, and"
                 " kinetic-run has to be installed there"
             )
         names = self._names

@@ -47,7 +47,7 @@ class _MetCodeError(Exception):
     """Everything before the first thing to import has been read."""
 
 
-class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_loading.py watches it
+class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_preview.py watches it
     stack: list[Any]
     metastack: list[list[Any]]
 
@@ -99,7 +99,7 @@ class _Inert(metaclass=_Anything):
     A class, and what it makes is itself again: what a pickle makes by a call may be a class of which it makes more.
     """
 
-    def __new__(cls, *_: Any, **__: Any) -> Any:  # noqa: PYI034 - not an instance, see above
+    def __new__(cls, *_: Any, **__: Any) -> Any:
         return cls
 
     __setstate__ = append = extend = add = staticmethod(_ignore)

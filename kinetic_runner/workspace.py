@@ -102,7 +102,7 @@ class _Extraction:
                 self._finish_directory(path, own)
 
     def _write_files(self, files: Sequence[tuple[str, ZipEntry]]) -> None:
-        opened, directory = "", self._open("")
+        opened, directory, path = "", self._open(""), ""
         try:
             for path, entry in files:
                 parent, _, name = path.rpartition("/")

@@ -72,9 +72,7 @@ def test_hosts_that_cannot_meet_are_a_failure(site: Path, journal: Journal) -> N
 
 
 @pytest.mark.usefixtures("own_process")
-def test_a_host_that_is_stopped_while_it_waits_for_the_others_says_so(
-    site: Path, bench: Bench, tmp_path: Path
-) -> None:
+def test_a_host_that_is_stopped_while_it_waits_for_the_others_says_so(site: Path, bench: Bench, tmp_path: Path) -> None:
     (site / "x4_hosts.py").write_text(
         "import os, signal, time\n"
         "def join(*_, **__): pass\n"
