@@ -102,8 +102,9 @@ def _settled(value: Any) -> Any:
 
 
 def _format(error: BaseException) -> str:
-    with image_path():
-        # What `traceback` imports for some lines only; a project's file of that name must not spoil it.
+    # What `traceback` imports for some lines only; a project's file of that name must not spoil it. It may lack the
+    # memory for it, or be absent: most lines do without.
+    with suppress(Exception), image_path():
         import unicodedata  # noqa: F401
     try:
         frames = error.__traceback__

@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,15 @@ def test_a_breakpoint_without_a_terminal_is_told_what_to_do_instead(bench: Bench
     (note,) = record_of(bench)["exception"].__notes__
     assert "f.local(…)" in note
     assert "debug=True" in note
+
+
+def test_a_traceback_is_told_where_what_formats_odd_lines_is_absent(
+    bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "unicodedata", None)
+    bench.define("def f():\n    raise LookupError('nothing there')")
+    assert run_here(bench, journal) == 1
+    assert "LookupError: nothing there" in record_of(bench)["traceback"]
 
 
 def test_hints_become_notes_of_the_exception(bench: Bench, journal: Journal) -> None:

@@ -67,7 +67,7 @@ def test_what_is_not_installed_is_a_warning_with_what_to_install(site: Path, jou
 
 def test_hosts_that_cannot_meet_are_a_failure(site: Path, journal: Journal) -> None:
     (site / "x4_hosts.py").write_text("def join(*_, **__): raise TimeoutError('nobody came')\n")
-    with pytest.raises(RuntimeError, match=r"could not meet at 127\.0\.0\.1:9 by 'x4': nobody came"):
+    with pytest.raises(RuntimeError, match=r"could not meet at 127\.0\.0\.1:9 by 'x4': TimeoutError: nobody came"):
         join(["x4"], PLACE, index=0, log=journal)
 
 
