@@ -88,8 +88,8 @@ class Driving:
             states = tuple(self.driver.states)
             done = sum(state.is_final for state in states)
             raise ResultTimeoutError(
-                f"{self.driver.record.group_id} is not done after {deadline.timeout_s} s: {done} of {len(states)} inputs have"
-                " ended; it goes on, ask this handle again"
+                f"{self.driver.record.group_id} is not done after {deadline.timeout_s} s: {done} of {len(states)} inputs"
+                " have ended; it goes on, ask this handle again"
             )
 
     def round(self) -> bool:
