@@ -86,10 +86,10 @@ class Driving:
         """
         if not self.wait(enough, deadline.left_s):
             states = tuple(self.driver.states)
-            done = sum(state.is_final for state in states)
+            done = f"{sum(state.is_final for state in states)} of {len(states)} inputs have ended"
             raise ResultTimeoutError(
-                f"{self.driver.record.group_id} is not done after {deadline.timeout_s} s: {done} of {len(states)} inputs"
-                " have ended; it goes on, ask this handle again"
+                f"{self.driver.record.group_id} is not done after {deadline.timeout_s} s: {done};"
+                " it goes on, ask this handle again"
             )
 
     def round(self) -> bool:
