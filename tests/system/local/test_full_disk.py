@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -36,7 +35,7 @@ def can_mount() -> bool:
 
 @pytest.mark.skipif(not can_mount(), reason="nothing can be mounted here")
 def test_a_job_that_fills_the_disk_of_its_log_says_so(machine: Machine) -> None:
-    project: Path = machine.base / "project"
+    project = machine.base / "project"
     project.mkdir()
     machine.home.mkdir(parents=True, exist_ok=True)
     (project / "job.py").write_text(JOB)
