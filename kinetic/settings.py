@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from kinetic.profiles import Profile, Profiles, checked_storage_options, load_profiles
-from kinetic_core.errors import ConfigError
+from kinetic_core.errors import ConfigError, KineticError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_core.wire import names
@@ -147,11 +147,12 @@ def resolve(options: RunOptions, surroundings: Surroundings) -> Resolved:
         setting.name: _look_up(setting, options, surroundings.environ, profile_name, profile.values())
         for setting in SETTINGS
     }
-    return Resolved(
-        options=attrs.evolve(options, **{name: provenance.value for name, provenance in found.items()}),
-        provenance=found,
-        profile=profile_name,
-    )
+    try:
+        filled = attrs.evolve(options, **{name: provenance.value for name, provenance in found.items()})
+    except KineticError as error:
+        _name_source(error, found)
+        raise
+    return Resolved(options=filled, provenance=found, profile=profile_name)
 
 
 def variable(environ: Mapping[str, str], name: str) -> str | None:
@@ -284,6 +285,17 @@ def _look_up(
     if setting.fallback_variable and (text := variable(environ, setting.fallback_variable)):
         return Provenance(value=text, source=setting.fallback_variable)
     return Provenance(value=setting.default, source=DEFAULT)
+
+
+def _name_source(error: KineticError, found: Mapping[str, Provenance]) -> None:
+    """Say where the value came from that the options refuse; who calls the function may never have seen it."""
+    for name, provenance in found.items():
+        if provenance.source in (ARGUMENT, DEFAULT):
+            continue
+        try:
+            RunOptions(**{name: provenance.value})
+        except KineticError:
+            error.add_note(f"{name} was said by {provenance.source}")
 
 
 def _active_profile(surroundings: Surroundings) -> tuple[str | None, Profile]:

@@ -21,7 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: The command line cannot be used (2), or asks for help (0).
     """
-    return run(sys.argv[1:] if argv is None else argv, environ=os.environ, log=Log(stages=asks_for_stages(os.environ)))
+    if argv is None:
+        # What parses a command line in the job, as some modules do when they are imported, is not to find this one.
+        argv, sys.argv[1:] = sys.argv[1:], []
+    return run(argv, environ=os.environ, log=Log(stages=asks_for_stages(os.environ)))
 
 
 if __name__ == "__main__":

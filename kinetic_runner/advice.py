@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from kinetic_core.wire import payload as keys
 from kinetic_core.wire.fingerprint import fingerprint, skew
@@ -11,6 +11,8 @@ from kinetic_core.wire.plan import Plan
 from kinetic_runner.image import image_path
 from kinetic_runner.loading import cloudpickle_version
 from kinetic_runner.preview import inert
+
+_CLIENT: Final = ("kinetic", "kinetic_core")
 
 
 def skew_lines(payload: Mapping[str, Any]) -> tuple[str, ...]:
@@ -68,7 +70,13 @@ def hints(error: Exception, payload: Mapping[str, Any], plan: Plan) -> list[str]
     ['of the files under the package root, 1 excluded at the client (data: 1)']
     """
     found = [f"other versions here than at the client: {line}" for line in skew_lines(payload)]
+    if (type(error).__module__, type(error).__name__) == ("bdb", "BdbQuit"):
+        found.append(
+            "a job has no terminal for breakpoint() and pdb: f.local(…) calls the function in your own process, and"
+            " debug=True lets an editor attach on a cluster"
+        )
     if isinstance(error, ModuleNotFoundError) and error.name:
+        found += _clients_own(error.name)
         found += excluded_by(plan, _module_paths(error.name, plan))
     elif isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         found += excluded_by(plan, _file_paths(error.filename, plan))
@@ -120,6 +128,13 @@ def exclusions(plan: Plan) -> str:
     )
 
 
+def _clients_own(name: str) -> list[str]:
+    """Say how the client's own package comes to where a module of the project imports it; the runner needs it not."""
+    if name.partition(".")[0] not in _CLIENT:
+        return []
+    return ["a module of the project imports it here: add kinetic-run to the dependency file or the image"]
+
+
 def _missing(
     name: str,
     payload: Mapping[str, Any],
@@ -132,6 +147,7 @@ def _missing(
     by_value = payload.get(keys.MODULES_BY_VALUE)
     if isinstance(by_value, list) and any(str(one).partition(".")[0] == top for one in by_value):
         told.append("the client sent code of it by value, but something refers to it by name, so its file has to ship")
+    told += _clients_own(name)
     lacking = {one: version for one, version in _texts(client.get("distributions")).items() if installed[one] is None}
     if lacking:
         names = ", ".join(f"{one} {version}" for one, version in sorted(lacking.items()))

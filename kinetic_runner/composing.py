@@ -10,6 +10,7 @@ from kinetic_core.wire.digest import HashingWriter, sha256_of_file
 from kinetic_core.wire.layer import Recipe, read_recipe
 from kinetic_core.wire.zipdirectory import Directory
 from kinetic_runner.fetch import Fetched
+from kinetic_runner.naming import naming
 from kinetic_runner.uris import base_name
 
 _CHUNK_BYTES: Final = 4 << 20
@@ -77,7 +78,7 @@ def _opened(fetched: Fetched) -> Iterator[Directory]:
 
 def _write(recipe: Recipe, sources: Sequence[Directory], target: Path) -> str:
     records: list[bytes] = []
-    with target.open("wb") as stream:
+    with naming(target), target.open("wb") as stream:
         writer = HashingWriter(stream)
         for part in recipe.parts:
             if not 0 <= part.source < len(sources):

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from kinetic_runner.naming import naming
+
 _CHUNK_BYTES: Final = 16 << 20
 
 
@@ -31,7 +33,7 @@ def copy_file(source: Path, target: Path) -> None:
     Raises:
         OSError: It cannot be read or written.
     """
-    with source.open("rb") as reader, target.open("wb") as writer:
+    with source.open("rb") as reader, target.open("wb") as writer, naming(target):
         while os.sendfile(writer.fileno(), reader.fileno(), None, _CHUNK_BYTES):
             pass
 

@@ -55,13 +55,15 @@ def invoke(
             return Outcome()
         return failure(error, said=f"function called sys.exit({text_of(repr, error.code)})")
     except Exception as error:  # noqa: BLE001 - the function's own failure is what is reported
-        # Some exceptions take no note: a frozen dataclass, one with an attribute of its own by that name.
-        with suppress(Exception):
-            for hint in hints(error):
-                error.add_note(hint)
+        add_notes(error, hints)
         return failure(error)
     except BaseException as error:  # noqa: BLE001 - the same; raising a KeyboardInterrupt at the client would stop it
-        return failure(error, said=f"function raised {type(error).__name__}: {text_of(str, error)}")
+        return failure(error, said=_said(error))
+
+
+def _said(error: BaseException) -> str:
+    text = text_of(str, error)
+    return f"function raised {type(error).__name__}" + (f": {text}" if text else "")
 
 
 def failure(error: BaseException, *, said: str = "") -> Outcome:
@@ -72,6 +74,19 @@ def failure(error: BaseException, *, said: str = "") -> Outcome:
         said: What to say of it, where its own text does not do.
     """
     return Outcome(error=error, said=said, traceback=_format(error))
+
+
+def add_notes(error: Exception, hints: Callable[[Exception], Iterable[str]]) -> None:
+    """Add to an exception what may explain it, if it takes notes.
+
+    Args:
+        error: What was raised.
+        hints: Asked for what may explain it.
+    """
+    # Some take none: a frozen dataclass, one with an attribute of its own by that name.
+    with suppress(Exception):
+        for hint in hints(error):
+            error.add_note(hint)
 
 
 def _settled(value: Any) -> Any:
@@ -87,8 +102,9 @@ def _settled(value: Any) -> Any:
 
 
 def _format(error: BaseException) -> str:
-    with image_path():
-        # What `traceback` imports for some lines only; a project's file of that name must not spoil it.
+    # What `traceback` imports for some lines only; a project's file of that name must not spoil it. It may lack the
+    # memory for it, or be absent: most lines do without.
+    with suppress(Exception), image_path():
         import unicodedata  # noqa: F401
     try:
         frames = error.__traceback__

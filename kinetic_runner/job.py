@@ -47,6 +47,8 @@ class Job:
     outcome: Outcome = field(default_factory=Outcome)
     meetings: Sequence["Meeting"] = ()
     """In which this host met the others."""
+    waiting: str = ""
+    """For what, where a phase waits for others than itself."""
     told_skew: set[str] = field(default_factory=set)
     """Which differences of version the log has been told of."""
 

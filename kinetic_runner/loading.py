@@ -73,8 +73,9 @@ class _Unpickler(pickle.Unpickler):
         # Asked for before the code is made, which may be too late already.
         if not self._same_python:
             raise RuntimeError(
-                "the project's functions travel as bytecode, which another minor version of Python cannot run; use an"
-                ' image with the client\'s Python, or serialization="json", which needs none'
+                "the project's functions travel as bytecode, which another minor version of Python cannot run; use the"
+                " client's Python there, or serialization=\"json\", for which the function's module is imported, and"
+                " kinetic-run has to be installed there"
             )
         names = self._names
 

@@ -63,7 +63,9 @@ def join(names: Collection[str], environ: Mapping[str, str], *, index: int, log:
                 meeting: Meeting = found[name].load()
                 meeting.join(coordinator, hosts=int(environ[ENV_NUM_HOSTS]), index=index)
         except Exception as error:
-            raise RuntimeError(f"the hosts could not meet at {coordinator} by {name!r}: {error}") from error
+            raise RuntimeError(
+                f"the hosts could not meet at {coordinator} by {name!r}: {type(error).__name__}: {error}"
+            ) from error
         log.stage(f"met the other hosts by {name!r}")
         joined.append(meeting)
     return joined

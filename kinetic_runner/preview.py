@@ -2,7 +2,7 @@
 
 import pickle
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final
 
 _MAX_INERT_BYTES: Final = 16 << 20
 
@@ -47,7 +47,7 @@ class _MetCodeError(Exception):
     """Everything before the first thing to import has been read."""
 
 
-class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_loading.py watches it
+class _Reader(pickle._Unpickler):  # noqa: SLF001 - see above; tests/unit/kinetic_runner/test_preview.py watches it
     stack: list[Any]
     metastack: list[list[Any]]
 
@@ -74,35 +74,32 @@ class _InertUnpickler(pickle.Unpickler):
         return dict if (module, name) == ("builtins", "dict") else _Inert
 
     def persistent_load(self, _: Any, /) -> Any:
-        return _Inert()
+        return _Inert
 
 
-class _Inert:
-    """Takes whatever a pickle does to an object."""
+def _ignore(*_: Any, **__: Any) -> None:
+    """Take whatever is given, and make nothing of it."""
 
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        return super().__new__(cls)
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        """Ignore what the object would be made of."""
+class _Anything(type):
+    """What `_Inert` does as an object."""
 
-    def __call__(self, *_: Any, **__: Any) -> "_Inert":
-        return self
+    def __call__(cls, *_: Any, **__: Any) -> Any:
+        return cls
 
-    def __setstate__(self, _: Any) -> None:
-        """Ignore its state."""
-
-    def __setitem__(self, _: Any, __: Any) -> None:
-        """Ignore its items."""
-
-    def __iter__(self) -> Any:
+    def __iter__(cls) -> Any:
         return iter(())
 
-    def append(self, _: Any) -> None:
-        """Ignore an item."""
+    __setitem__ = _ignore
 
-    def extend(self, _: Any) -> None:
-        """Ignore items."""
 
-    def add(self, _: Any) -> None:
-        """Ignore a member."""
+class _Inert(metaclass=_Anything):
+    """Takes whatever a pickle does to an object.
+
+    A class, and what it makes is itself again: what a pickle makes by a call may be a class of which it makes more.
+    """
+
+    def __new__(cls, *_: Any, **__: Any) -> Any:
+        return cls
+
+    __setstate__ = append = extend = add = staticmethod(_ignore)

@@ -134,7 +134,8 @@ class _Run:
         return False
 
     def _report_termination(self) -> None:
-        error = RuntimeError(f"the pod was told to stop (SIGTERM) in phase {self._phase!r}")
+        waiting = f"; {self._job.waiting}" if self._job.waiting else ""
+        error = RuntimeError(f"the pod was told to stop (SIGTERM) in phase {self._phase!r}{waiting}")
         self._job.log.say(str(error))
         try:
             self._report.write(Outcome(error=error), self._phase, self._job.names, terminated=True)

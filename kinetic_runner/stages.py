@@ -15,7 +15,7 @@ from kinetic_runner.fetch import Fetched, fetch
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.functions import find_function
 from kinetic_runner.image import image_path
-from kinetic_runner.invoke import invoke
+from kinetic_runner.invoke import add_notes, invoke
 from kinetic_runner.job import Job
 from kinetic_runner.loading import load_pickle, load_plain
 from kinetic_runner.mounts import displaced
@@ -84,7 +84,7 @@ def unpickle(job: Job) -> None:
         job.payload = load_plain(path, job.format.plain)
         environment.set_variables(job.payload.get(keys.ENV_VARS), job.environ, job.log)
         _meet(job)
-        job.function = find_function(job.payload[keys.FUNC], job.workspace)
+        job.function = _imported(job)
         return
     before = known_before_loading(path)
     # What loading calls may do anything where its version differs; the log must have said so by then.
@@ -156,8 +156,11 @@ def execute(job: Job) -> None:
         return [*moved, *hints(error, payload, job.plan)]
 
     job.outcome = invoke(job.function, job.args, job.kwargs, hints=explained)
+    if job.outcome.success:
+        job.waiting = "the call had returned, and this host waited for the others"
     for meeting in reversed(job.meetings):
         meeting.leave(failed=not job.outcome.success)
+    job.waiting = ""
 
 
 DEBUGGER: Final[Phase] = ("debugger setup", debugger.set_up)
@@ -196,6 +199,14 @@ def _compose_context(job: Job) -> None:
             f" expected {wanted}; {blame(base, job.layers)}"
         )
     job.context = composed
+
+
+def _imported(job: Job) -> Callable[..., Any]:
+    try:
+        return find_function(job.payload[keys.FUNC], job.workspace)
+    except Exception as error:
+        add_notes(error, lambda error: hints(error, {}, job.plan))
+        raise
 
 
 def _take_shared(job: Job) -> None:

@@ -102,7 +102,7 @@ class _Extraction:
                 self._finish_directory(path, own)
 
     def _write_files(self, files: Sequence[tuple[str, ZipEntry]]) -> None:
-        opened, directory = "", self._open("")
+        opened, directory, path = "", self._open(""), ""
         try:
             for path, entry in files:
                 parent, _, name = path.rpartition("/")
@@ -110,6 +110,11 @@ class _Extraction:
                     os.close(directory)
                     opened, directory = parent, self._open(parent)
                 self._write_file(directory, name, entry)
+        except OSError as error:
+            # Of an open file the system names none, and of one in an open directory its last name.
+            if error.filename is None or not os.path.isabs(error.filename):
+                error.filename = str(self._workspace / path)
+            raise
         finally:
             os.close(directory)
 

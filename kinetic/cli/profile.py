@@ -8,7 +8,7 @@ from kinetic.cli.config import redact
 from kinetic.cli.options import AsJson
 from kinetic.cli.output import print_fields, print_json, print_table
 from kinetic.profiles import FIELDS, Profile, Profiles, load_profiles
-from kinetic_core.errors import ConfigError
+from kinetic_core.errors import ConfigError, UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the profile.")]
 Text = Annotated[str | None, typer.Option()]
@@ -43,6 +43,9 @@ def create(
     profiles = _load()
     if name in profiles.by_name and not force:
         raise ConfigError(f"profile {name!r} exists in {profiles.path}; replace it with --force")
+    if storage is not None and "://" not in storage:
+        example = "file:///absolute/path or gs://bucket/prefix"
+        raise UsageError(f"--storage: {storage!r} is no URL; write one such as {example}")
     profile = Profile(
         project=project,
         zone=zone,

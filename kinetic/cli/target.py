@@ -3,6 +3,7 @@
 Nothing below `if __name__ == "__main__":` runs.
 """
 
+import ast
 import contextlib
 import importlib
 import importlib.machinery
@@ -118,8 +119,15 @@ def _existing(file: str) -> Path:
         return path
     if path.is_dir():
         raise UsageError(f"{file} is a directory; name a file in it, such as {Path(file) / 'train.py'}:FUNCTION")
-    near = [entry.name for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
-    raise UsageError(f"no file {file}.{did_you_mean(path.name, near)}")
+    raise UsageError(f"no file {file}.{_nearest(path, file)}")
+
+
+def _nearest(path: Path, file: str) -> str:
+    # As the name of a module is written.
+    meant = next((name for name in (f"{file}.py", f"{file.replace('.', '/')}.py") if Path(name).is_file()), None)
+    if meant is not None:
+        return f" Did you mean {meant!r}?"
+    return did_you_mean(path.name, [entry.name for entry in path.parent.glob("*.py")] if path.parent.is_dir() else [])
 
 
 def _package_of(path: Path) -> tuple[str, ...]:
@@ -181,10 +189,30 @@ def _find(module: ModuleType, name: str, file: str) -> Any:
         except AttributeError:
             mine = _own_functions(found, module)
             listed = f" It defines: {', '.join(mine[:_SHOWN])}" if mine else ""
-            raise UsageError(f"{file} has no function {name!r}.{did_you_mean(part, mine)}{listed}") from None
+            elsewhere = _defined_deeper(module, name) or did_you_mean(part, mine)
+            raise UsageError(f"{file} has no function {name!r}.{elsewhere}{listed}") from None
     if not callable(found):
         raise UsageError(f"{name!r} in {file} is no function but {found!r} of type {type(found).__name__}")
     return found
+
+
+def _defined_deeper(module: ModuleType, name: str) -> str:
+    """Say where the file defines a function of that name all the same; empty where it does not."""
+    try:
+        tree = ast.parse(Path(module.__file__ or "").read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    for outer in tree.body:
+        for node in ast.walk(outer):
+            if node is outer or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name != name:
+                continue
+            if isinstance(outer, ast.ClassDef):
+                return f" Did you mean {f'{outer.name}.{name}'!r}?" if node in outer.body else ""
+            return (
+                f" Line {node.lineno} defines it, but not at the top level of the file, where it would be found:"
+                ' nothing below `if __name__ == "__main__":` runs.'
+            )
+    return ""
 
 
 def _own_functions(owner: Any, module: ModuleType) -> list[str]:

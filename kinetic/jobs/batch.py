@@ -1,12 +1,12 @@
 """Batch handles: all that can be asked of many calls of one function, from any process."""
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
+from kinetic.jobs.deadline import Deadline, checked_seconds
 from kinetic.jobs.driver import CANCELLED, Driver
 from kinetic.jobs.driving import Driving
 from kinetic.jobs.gathering import gather
@@ -19,6 +19,7 @@ from kinetic_core.model.job import JobStatus
 
 R_co = TypeVar("R_co", covariant=True)
 _SIDE_BY_SIDE: Final = 16
+_SHORTEST_POLL_S: Final = 0.005
 
 
 class BatchHandle(Generic[R_co]):
@@ -131,7 +132,7 @@ class BatchHandle(Generic[R_co]):
             ResultTimeoutError: It has not ended in time; it goes on.
             KineticError: The batch cannot be driven on from here: the store or a setting is at fault.
         """
-        self._driving.wait_or_raise(lambda: False, timeout)
+        self._driving.wait_or_raise(lambda: False, Deadline.after(timeout))
         return dict(Counter(map(_status, self._states)))
 
     def results(
@@ -157,7 +158,9 @@ class BatchHandle(Generic[R_co]):
             KineticError: The batch cannot be driven on from here: the store or a setting is at fault.
         """
         driver = self._driver
-        self._driving.wait_or_raise(lambda: driver.record.limits.fail_fast and driver.has_failed, timeout)
+        self._driving.wait_or_raise(
+            lambda: driver.record.limits.fail_fast and driver.has_failed, Deadline.after(timeout)
+        )
         storage = driver.manifest.storage
         with transfer("download", f"results of {self.group_id}", storage, size_bytes=None) as moving:
             gathered = gather(
@@ -190,14 +193,14 @@ class BatchHandle(Generic[R_co]):
 
         Raises:
             ResultTimeoutError: Not all have ended in time; they go on.
+            UsageError: A time is no number; one that is nan is a `ConfigError`.
         """
         driver, told = self._driver, 0
-        self._driving.longest_pause_s = poll_interval
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = Deadline.after(timeout)
+        self._driving.longest_pause_s = max(_SHORTEST_POLL_S, checked_seconds("poll_interval", poll_interval))
         while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
             known = told
-            self._driving.wait_or_raise(lambda: len(driver.completed) > known, left)  # noqa: B023  called at once
+            self._driving.wait_or_raise(lambda: len(driver.completed) > known, deadline)  # noqa: B023  called at once
             if len(driver.completed) == told:
                 return
             for index in driver.completed[told:]:
@@ -228,16 +231,17 @@ class BatchHandle(Generic[R_co]):
         """Wait as `wait` does, with a live bar when stderr is a terminal and one line on it at the end otherwise."""
         from kinetic.jobs.bar import bar
 
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = Deadline.after(timeout)
         with bar(self.group_id) as drawn:
             while True:
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                left = deadline.left_s
                 pause = min((one for one in (left, drawn.every_s) if one is not None), default=None)
                 ended = self._driving.wait(lambda: False, pause)
                 drawn.show(Counter(map(_status, self._states)), self._driver.count or self._driver.record.size)
                 if ended or left == 0:
                     break
-        return self.wait(0)
+        self._driving.wait_or_raise(lambda: False, deadline)
+        return dict(Counter(map(_status, self._states)))
 
     @property
     def _driving(self) -> Driving:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from kinetic.jobs.deadline import Deadline
 from kinetic.jobs.driver import Driver
 from kinetic.log import get_logger
 from kinetic_core.errors import KineticError, ResultTimeoutError, ResultUnavailableError
@@ -57,6 +58,10 @@ class Driving:
     def wait(self, enough: Callable[[], bool], timeout_s: float | None) -> bool:
         """Wait until there is enough or nothing more will come; tell whether that was in time.
 
+        Args:
+            enough: Asked after each change.
+            timeout_s: What a lock can wait; `None` for ever.
+
         Raises:
             KineticError: The driving failed: the store or a setting is at fault.
         """
@@ -72,19 +77,19 @@ class Driving:
         with self._changed:
             self._changed.wait(timeout_s)
 
-    def wait_or_raise(self, enough: Callable[[], bool], timeout_s: float | None) -> None:
-        """Do the same, and raise when it was not in time.
+    def wait_or_raise(self, enough: Callable[[], bool], deadline: Deadline) -> None:
+        """Do the same until a moment, and raise when it was not in time.
 
         Raises:
             ResultTimeoutError: The batch goes on.
             KineticError: The driving failed.
         """
-        if not self.wait(enough, timeout_s):
+        if not self.wait(enough, deadline.left_s):
             states = tuple(self.driver.states)
-            done = sum(state.is_final for state in states)
+            done = f"{sum(state.is_final for state in states)} of {len(states)} inputs have ended"
             raise ResultTimeoutError(
-                f"{self.driver.record.group_id} is not done after {timeout_s} s: {done} of {len(states)} inputs have"
-                " ended; it goes on, ask this handle again"
+                f"{self.driver.record.group_id} is not done after {deadline.timeout_s} s: {done};"
+                " it goes on, ask this handle again"
             )
 
     def round(self) -> bool:
@@ -100,6 +105,8 @@ class Driving:
     def _run(self) -> None:
         try:
             self._drive()
+        except BaseException as error:  # noqa: BLE001  whoever waits must learn of it
+            self.fail(error)
         finally:
             # The end may come without a round: there are no more inputs.
             with self._changed:
@@ -121,9 +128,6 @@ class Driving:
                     self._give_up(error)
                     return
                 changed, pause_s = False, max(pause_s, 0.1 * 2**troubles)
-            except BaseException as error:  # noqa: BLE001  whoever waits must learn of it
-                self.fail(error)
-                return
             else:
                 troubles = 0
             pause_s = _FIRST_PAUSE_S if changed else 2 * pause_s

@@ -2,7 +2,6 @@
 
 import functools
 import sys
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -10,6 +9,7 @@ from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
+from kinetic.jobs.deadline import Deadline
 from kinetic.jobs.debugging import PORT, DebugSession, launch_entry
 from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job, left_where_it_fails
 from kinetic.jobs.results import collect
@@ -90,7 +90,7 @@ class JobHandle(Generic[R_co]):
 
     def events(self, timeout: float | None = None) -> Iterator[JobEvent]:
         """Yield what happened to the job and then what happens, until it has ended or the seconds are up."""
-        for event in self._backend.events(self._record.ref, timeout_s=timeout):
+        for event in self._backend.events(self._record.ref, timeout_s=Deadline.after(timeout).left_s):
             if (event.kind, event.at) not in self._observed:
                 self._observed.add((event.kind, event.at))
                 self._connection.host.notify(event, self._record.ref)
@@ -277,17 +277,17 @@ class JobHandle(Generic[R_co]):
     def _wait(
         self, timeout: float | None, on_change: Callable[[JobStatus], None] | None, *, streaming: bool = False
     ) -> JobState:
-        deadline, changes = None if timeout is None else time.monotonic() + timeout, _Changes(on_change)
-        if streaming and self._ends_soon(timeout, changes):
+        deadline, changes = Deadline.after(timeout), _Changes(on_change)
+        if streaming and self._ends_soon(deadline.left_s, changes):
             self._stream.show()
         else:
             if streaming:
                 self._stream.start()
-            self._follow(None if deadline is None else max(0.0, deadline - time.monotonic()), changes)
+            self._follow(deadline.left_s, changes)
         state = self._state()
-        if not state.status.is_terminal and deadline is not None:
+        if not state.status.is_terminal and deadline.timeout_s is not None:
             raise ResultTimeoutError(
-                f"{self.job_id} ({self.func_name}) is still {state.status} after {timeout} s; it goes on,"
+                f"{self.job_id} ({self.func_name}) is still {state.status} after {deadline.timeout_s} s; it goes on,"
                 " ask this handle again"
             )
         return state

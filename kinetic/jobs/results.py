@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from kinetic.jobs.cached import forget_damaged
 from kinetic.jobs.contexts import remove_damaged
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
+from kinetic.jobs.logend import shortened
 from kinetic.scratch import scratch
 from kinetic.transfers import transfer
 from kinetic_core.errors import (
@@ -206,7 +207,7 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
         )
     return JobFailedError(
         f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
-        + (f"\nlast lines of its log:\n{lines}" if lines else "; its log is empty")
+        + (f"\nlast lines of its log:\n{shortened(lines)}" if lines else "; its log is empty")
     )
 
 

@@ -16,7 +16,7 @@ from kinetic.jobs.connection import Connection
 from kinetic.log import apply_environment
 from kinetic.submission.inspection import report_findings
 from kinetic.submission.preflight import ensure_usable
-from kinetic_core.errors import ConfigError, PreflightError
+from kinetic_core.errors import ConfigError, KineticError, PreflightError
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.request import RunOptions, RunRequest
 from kinetic_core.packaging.callables import safe_name
@@ -65,13 +65,23 @@ def choose_target(connection: Connection, request: RunRequest) -> Target:
     backend_name = options.backend or host.select_backend(request)
     if backend_name is None:
         raise ConfigError("no backend was chosen; name one with backend= or KINETIC_BACKEND")
-    driver = host.backend_driver(backend_name)
-    backend = connection.backend(backend_name)
+    try:
+        driver, backend = host.backend_driver(backend_name), connection.backend(backend_name)
+    except KineticError as error:
+        if options.backend is None:
+            error.add_note(
+                f"no backend is named, and accelerator={options.accelerator!r} goes to {backend_name!r}:"
+                " backend='local' or KINETIC_BACKEND=local runs the job on this machine"
+            )
+        raise
     url = options.storage or host.select_storage(request, backend_name) or backend.default_storage(options)
     store = connection.storage(url)
     chosen = attrs.evolve(options, backend=backend_name, storage=store.url)
     request = attrs.evolve(request, options=chosen)
-    findings = [*_unsupported(driver, chosen), *backend.preflight(request)]
+    told = backend.preflight(request)
+    # A backend that says the same knows what to do instead.
+    codes = {finding.code for finding in told}
+    findings = [*(finding for finding in _unsupported(driver, chosen) if finding.code not in codes), *told]
     report_findings(findings, stop_with=PreflightError)
     ensure_usable(store, request.surroundings)
     return Target(request=request, driver=driver, backend=backend, store=store)

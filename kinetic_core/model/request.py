@@ -128,7 +128,7 @@ def _seconds(_: Any, attribute: "attrs.Attribute[float | None]", value: Any) -> 
         message = f"{attribute.name} must be a number of seconds or None, got {value!r}"
         raise UsageError(message)
     if not math.isfinite(value) or value <= 0:
-        message = f"{attribute.name} must be more than 0 seconds, got {value!r}"
+        message = f"{attribute.name} must be a finite number of seconds above 0, or None for no limit, got {value!r}"
         raise ConfigError(message)
 
 

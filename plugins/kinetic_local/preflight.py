@@ -71,7 +71,9 @@ def _interpreter(options: RunOptions, places: Places, environ: Mapping[str, str]
     try:
         is_own = find_interpreter(options.python, environ, places.home).is_own
     except ConfigError as error:
-        yield _error("python_unusable", str(error), "leave out python= to run the job with the client's own")
+        yield _error(
+            "python_unusable", str(error), "leave out python= and KINETIC_PYTHON to run the job with the client's own"
+        )
         return
     scheme = (options.storage or "file").partition("://")[0]
     if scheme not in ("file", "memory") and (options.isolation == "venv" or not is_own):

@@ -160,13 +160,21 @@ class Supervision:
 
     def _host_outcome(self, host: int, status: int) -> Outcome:
         job = self._job
-        return outcome_of(
+        # Hosts other than 0 leave none when all goes well.
+        has_result = self._has_result(host) or (host > 0 and status == 0)
+        outcome = outcome_of(
             status,
-            # Hosts other than 0 leave none when all goes well.
-            has_result=self._has_result(host) or (host > 0 and status == 0),
+            has_result=has_result,
             limits=Limits(memory=job.memory, cpu_time_s=job.cpu_time_s),
             lacked_memory=bool(job.memory) and self._mentions_memory(host),
         )
+        if not has_result:
+            from kinetic_local.diskspace import full_place
+
+            written = (Path(job.pod), Path(job.result or job.pod).parent, Path(job.folder).parent)
+            full = full_place(map(str, written))
+            outcome.reason += f"; the disk of {full} is full" if full is not None else ""
+        return outcome
 
     def _stopped(self) -> Outcome:
         if cancel_requested(self._job.pod):

@@ -243,23 +243,6 @@ def test_jobs_of_a_batch_are_jobs_like_any_other(noted: Noted) -> None:
     assert ended.said == [8, 10, True]
 
 
-def test_what_does_not_end_in_time_goes_on(noted: Noted) -> None:
-    ended = noted.project.run(
-        """
-        import train
-        batch = train.rest.run_async_map([1, 2])
-        for wait in (batch.wait, batch.results, batch.progress, lambda t: list(batch.as_completed(timeout=t))):
-            try:
-                wait(0.1)
-            except TimeoutError as error:
-                print(error)
-        batch.cleanup()
-        """
-    )
-    assert ended.out.count("0 of 2 inputs have ended; it goes on, ask this handle again") == 4
-    assert noted.project.stored() == []
-
-
 def test_progress_is_one_line_where_stderr_is_no_terminal(noted: Noted) -> None:
     ended = noted.project.run("import train; print(train.fail_odd.run_async_map([0, 1]).progress())")
     said = [line for line in ended.err.splitlines() if "inputs have ended" in line]

@@ -74,3 +74,10 @@ def test_a_damaged_file_is_never_replaced(cli: Cli, home: Path) -> None:
 
     assert ended.returncode == 1
     assert path.read_text() == '{"profiles": {"work": {}'
+
+
+def test_a_storage_that_is_no_url_is_refused_when_the_profile_is_created(cli: Cli) -> None:
+    refused = cli("profile", "create", "work", "--storage", "/srv/kinetic", "--use")
+    assert refused.returncode == 2
+    assert "--storage: '/srv/kinetic' is no URL; write one such as file:///absolute/path" in refused.stderr
+    assert cli("profile", "ls").stdout.startswith("no profiles in ")

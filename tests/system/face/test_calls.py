@@ -169,6 +169,20 @@ def test_an_unknown_backend_names_those_that_are_installed(project: Project) -> 
     assert not project.store.exists()
 
 
+def test_a_backend_that_nobody_named_is_told_with_the_one_of_this_machine(project: Project) -> None:
+    code = "import kinetic; kinetic.run(accelerator='v5p-16')(lambda: 1)()"
+    told = "accelerator='v5p-16' goes to 'pathways': backend='local' or KINETIC_BACKEND=local runs the job on this"
+    assert told in project.run(code, environ={"KINETIC_BACKEND": ""}, fails=True).err
+    assert told not in project.run(code, environ={"KINETIC_BACKEND": "pathways"}, fails=True).err
+
+
+def test_what_a_backend_cannot_do_is_told_once_with_what_to_do_instead(project: Project) -> None:
+    code = "import kinetic; kinetic.run(accelerator='cpu', backend='local', debug=True)(lambda: 1).run_async()"
+    err = project.run(code, fails=True).err
+    assert "the local backend cannot debug jobs yet; run the function with f.local(…)" in err
+    assert "has no support for debug=" not in err
+
+
 def test_a_backend_of_a_later_release_says_so_when_used(project: Project) -> None:
     ended = project.run("import train; train.double(1)", environ={"KINETIC_BACKEND": "pathways"}, fails=True)
     assert "pathways" in ended.err

@@ -364,3 +364,27 @@ def test_a_client_that_leaves_while_the_environment_is_made_finds_the_value_late
     wait_until(lambda: builders(machine) != [])
     (machine.base / "may").touch()
     assert python("-c", f"import kinetic; print(kinetic.attach({job_id!r}).result())") == "slow"
+
+
+@pytest.mark.parametrize(
+    ("options", "call"),
+    [("serialization='json'", "job.plain(1)"), ("", "job.lazy()")],
+    ids=["a function that is found by name", "a module that is imported late"],
+)
+def test_a_project_that_imports_the_client_there_is_told_what_brings_it(
+    machine: Machine, options: str, call: str
+) -> None:
+    project = machine.base / "project"
+    project.mkdir()
+    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "0"\ndependencies = []\n')
+    (project / "other.py").write_text("import kinetic\nX = 1\n")
+    (project / "job.py").write_text(
+        "import kinetic, importlib\n"
+        f"run = kinetic.run(accelerator='cpu', backend='local', isolation='venv', {options})\n"
+        "@run\ndef plain(x):\n    return x\n"
+        "@run\ndef lazy():\n    return importlib.import_module('other').X\n"
+    )
+    command = [sys.executable, "-c", f"import job; {call}"]
+    ended = subprocess.run(command, cwd=project, env=machine.environ(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "add kinetic-run to the dependency file or the image" in ended.stderr

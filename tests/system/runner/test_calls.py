@@ -42,6 +42,15 @@ def test_the_functions_own_exception_comes_home_with_the_clients_file_names(benc
     assert "kinetic_runner" not in ran.failure["traceback"]
 
 
+def test_what_parses_a_command_line_in_the_job_finds_an_empty_one(bench: Bench) -> None:
+    bench.files["flags.py"] = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--rate', default='0.1')\nFLAGS = parser.parse_args()\n"
+    )
+    bench.define("def f():\n    import sys\n    import flags\n    return flags.FLAGS.rate, sys.argv[1:]")
+    assert bench.run().value == ("0.1", [])
+
+
 def test_nothing_but_the_standard_library_and_cloudpickle_is_needed(bench: Bench) -> None:
     bench.define("def f():\n    import sys\n    return sorted(sys.modules)")
     command = [sys.executable, str(BLOCKER), "cloudpickle", "run", "kinetic_runner", *bench.write()]

@@ -269,3 +269,19 @@ def test_how_local_jobs_run_can_be_said_without_touching_the_code(tmp_path: Path
 def test_a_variable_that_cannot_be_used_is_refused(tmp_path: Path, variable: str, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         settings.resolve(RunOptions(), make_surroundings(tmp_path, {variable: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "value"),
+    [
+        ("isolation", "KINETIC_ISOLATION", "vm"),
+        ("output_dir", "KINETIC_OUTPUT_DIR", "x"),
+        ("hosts", "KINETIC_HOSTS", "9999"),
+    ],
+)
+def test_a_value_that_is_refused_is_told_with_where_it_was_said(
+    tmp_path: Path, name: str, variable: str, value: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        settings.resolve(RunOptions(), make_surroundings(tmp_path, {variable: value, "KINETIC_ZONE": "z"}))
+    assert caught.value.__notes__ == [f"{name} was said by {variable}"]

@@ -117,6 +117,7 @@ def test_an_interpreter_that_cannot_run_the_job_is_an_error(tmp_path: Path, want
     (finding,) = check(RunOptions(accelerator="cpu", python=wanted), Places(home=tmp_path), {"PATH": "/usr/bin"})
     assert (finding.code, finding.severity) == ("python_unusable", Severity.ERROR)
     assert f"python={wanted!r}" in finding.message
+    assert "KINETIC_PYTHON" in finding.remedy
 
 
 def test_a_store_that_the_jobs_own_packages_must_read_is_a_warning(tmp_path: Path) -> None:

@@ -53,5 +53,11 @@ def test_what_no_rule_kept_out_gets_the_counts_alone(error: Exception) -> None:
     assert told(error) == "of the files under the package root, 3 excluded at the client (ignore-file: 3)"
 
 
+@pytest.mark.parametrize("name", ["kinetic", "kinetic.testing", "kinetic_core.plugin"])
+def test_the_clients_own_package_is_told_by_what_brings_it(name: str) -> None:
+    error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+    assert "add kinetic-run to the dependency file or the image" in told(error)
+
+
 def test_other_errors_get_no_such_hint() -> None:
     assert told(ValueError("raw/x.csv")) == ""

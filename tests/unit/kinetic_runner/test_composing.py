@@ -21,6 +21,7 @@ from kinetic_core.wire.zipdirectory import Directory
 from kinetic_runner.composing import compose
 from kinetic_runner.fetch import Fetched
 from kinetic_runner.runner import run
+from tests.fakes.full_disk import full_disk
 from tests.system.runner.artifacts import PLAN, Bench
 from tests.unit.kinetic_core.wire.archives import mapped
 from tests.unit.kinetic_runner.box import entry
@@ -141,6 +142,13 @@ def test_what_was_cut_off_is_named(layered: Layered, which: str, keep: int, said
     path: Path = getattr(layered, which)
     path.write_bytes(path.read_bytes()[:keep])
     assert layered.failure(journal) == f"artifact verification: {path.as_uri()} is damaged: {said}"
+
+
+def test_a_full_disk_is_told_with_the_file(layered: Layered, tmp_path: Path) -> None:
+    fetched = [Fetched(uri=path.as_uri(), path=path, sha256=None) for path in (layered.base, layered.layer)]
+    with full_disk(100), pytest.raises(OSError, match="File too large") as caught:
+        compose(fetched[0], fetched[1:], tmp_path / "context.zip")
+    assert caught.value.filename == str(tmp_path / "context.zip")
 
 
 def test_an_archive_without_a_recipe_is_no_layer(layered: Layered, journal: Journal) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def test_a_coroutine_is_awaited_and_a_generator_refused(bench: Bench, journal: J
         ("sys.exit(False)", None),
         ("sys.exit('no quota')", "function called sys.exit('no quota')"),
         ("raise GeneratorExit('x')", "function raised GeneratorExit: x"),
+        ("raise KeyboardInterrupt", "function raised KeyboardInterrupt"),
     ],
 )
 def test_how_a_call_may_end(bench: Bench, journal: Journal, body: str, message: str | None) -> None:
@@ -59,6 +61,23 @@ def test_a_disk_that_is_full_is_not_blamed_on_the_value(bench: Bench, journal: J
     assert Path(record["exception"].filename).parent == bench.folder
     assert "result_repr" not in record
     assert [path.name for path in bench.folder.iterdir() if path.name.endswith(".part")] == []
+
+
+def test_a_breakpoint_without_a_terminal_is_told_what_to_do_instead(bench: Bench, journal: Journal) -> None:
+    bench.define("import bdb\ndef f():\n    raise bdb.BdbQuit")
+    assert run_here(bench, journal) == 1
+    (note,) = record_of(bench)["exception"].__notes__
+    assert "f.local(…)" in note
+    assert "debug=True" in note
+
+
+def test_a_traceback_is_told_where_what_formats_odd_lines_is_absent(
+    bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "unicodedata", None)
+    bench.define("def f():\n    raise LookupError('nothing there')")
+    assert run_here(bench, journal) == 1
+    assert "LookupError: nothing there" in record_of(bench)["traceback"]
 
 
 def test_hints_become_notes_of_the_exception(bench: Bench, journal: Journal) -> None:

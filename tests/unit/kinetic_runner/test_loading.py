@@ -1,4 +1,4 @@
-"""Opening payloads: names of files, the private names that this depends on, and looking without loading."""
+"""Opening payloads: names of files, and the private names that this depends on."""
 
 import io
 import pickle
@@ -14,7 +14,6 @@ from kinetic_core.wire.plan import Plan
 from kinetic_runner import advice, jsonformat
 from kinetic_runner.filenames import FileNames
 from kinetic_runner.loading import load_pickle, load_plain
-from kinetic_runner.preview import first_items, inert
 from kinetic_runner.travel import HomePickler, try_loading
 from tests.system.runner.artifacts import CLIENT_ROOT, pickled, script
 
@@ -132,142 +131,9 @@ def test_json_that_is_no_payload_is_refused(tmp_path: Path, content: str) -> Non
         load_plain(path, jsonformat)
 
 
-HEAD: dict[str, Any] = {
-    "client_fingerprint": {"python": "3.11.7"},
-    "env_vars": {"A": "1", "B": "1"},
-    "data_ref_ids": ["x"],
-}
-
-
 def write(path: Path, value: Any) -> Path:
     path.write_bytes(pickled(value))
     return path
-
-
-def test_items_before_the_first_import_are_read_and_nothing_is_imported(tmp_path: Path) -> None:
-    class Trap:
-        def __reduce__(self) -> Any:
-            return tmp_path.joinpath("sprung").touch, ()
-
-    path = write(tmp_path / "p", {**HEAD, "func": Trap(), "args": (), "later": 1})
-    assert first_items(path) == HEAD
-    assert not tmp_path.joinpath("sprung").exists()
-
-
-class Itemwise:
-    """Pickles as the client's payload does: a dict that is made first and filled item by item."""
-
-    def __init__(self, items: dict[str, Any]) -> None:
-        self.items = items
-
-    def __reduce__(self) -> Any:
-        return dict, (), None, None, iter(self.items.items())
-
-
-def test_a_dict_that_is_filled_item_by_item_is_read_too(tmp_path: Path) -> None:
-    assert first_items(write(tmp_path / "p", Itemwise({**HEAD, "func": len, "args": ()}))) == HEAD
-
-
-def test_items_of_many_batches_are_read(tmp_path: Path) -> None:
-    many = {f"k{number}": number for number in range(2_500)}
-    assert first_items(write(tmp_path / "p", {**many, "func": len})) == many
-
-
-def test_no_more_is_read_than_the_first_items_take(tmp_path: Path) -> None:
-    path = write(tmp_path / "p", {**HEAD, "func": len, "args": (b"x" * 4_000_000,)})
-    data = path.read_bytes()
-    path.write_bytes(data[: data.index(b"x" * 100)])
-    assert first_items(path) == HEAD
-
-
-@pytest.mark.parametrize("value", [{"func": len}, [1], 5, {"a": 1}, {(1, 2): 3, "func": len}])
-def test_a_payload_that_does_not_begin_that_way_gives_nothing_of_use(tmp_path: Path, value: Any) -> None:
-    assert "env_vars" not in first_items(write(tmp_path / "p", value))
-
-
-@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x09."])
-def test_what_is_no_pickle_gives_nothing(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "p"
-    path.write_bytes(content)
-    assert first_items(path) == {}
-    assert inert(path) == {}
-
-
-class Anything:
-    """Exercises everything that a pickle can do to an object."""
-
-    def __init__(self, *args: Any) -> None:
-        self.args = args
-
-    def __reduce__(self) -> Any:
-        return NotHere, (1,), {"state": 1}, iter([1, 2]), iter([("k", "v")])
-
-
-class Chained:
-    """Is made by calling what another call returned."""
-
-    def __reduce__(self) -> Any:
-        return Partial(), (1,)
-
-
-class Mapped:
-    """Is made into a dict."""
-
-    def __reduce__(self) -> Any:
-        return dict, (Anything(),)
-
-
-class Partial:
-    def __call__(self, *_: Any) -> Any:
-        raise AssertionError
-
-    def __reduce__(self) -> Any:
-        return Partial, ()
-
-
-class NotHere:
-    def __init__(self, *_: Any, **__: Any) -> None: ...
-
-    def __setitem__(self, _: Any, __: Any) -> None: ...
-
-    def extend(self, _: Any) -> None: ...
-
-
-class Keyworded:
-    def __getnewargs_ex__(self) -> Any:
-        return (1,), {"x": 2}
-
-
-def everything() -> dict[str, Any]:
-    return {
-        **HEAD,
-        "func": script("def f():\n    return f\n")["f"],
-        "objects": [Anything(), Keyworded(), {Anything(): 1}, {1, 2}, Path("/x"), Chained(), Mapped()],
-    }
-
-
-def test_a_payload_is_read_with_nothing_real_inside(tmp_path: Path) -> None:
-    seen = inert(write(tmp_path / "p", everything()))
-    assert {key: seen[key] for key in HEAD} == HEAD
-    assert not isinstance(seen["func"], FunctionType)
-    assert not any(isinstance(one, Anything | NotHere | Keyworded | Path) for one in seen["objects"])
-
-
-def test_objects_of_older_protocols_are_read_too(tmp_path: Path) -> None:
-    class Persistent(pickle.Pickler):
-        def persistent_id(self, obj: Any) -> Any:
-            return "p" if obj is len else None
-
-    for protocol in range(5):
-        stream = io.BytesIO()
-        Persistent(stream, protocol=protocol).dump({**HEAD, "objects": [Anything(), len, {3}]})
-        path = tmp_path / "p"
-        path.write_bytes(stream.getvalue())
-        assert inert(path)["env_vars"] == HEAD["env_vars"]
-
-
-def test_what_is_no_dict_is_no_payload(tmp_path: Path) -> None:
-    assert inert(write(tmp_path / "p", [1])) == {}
 
 
 PLAN = Plan(package_root="/p")
@@ -283,6 +149,11 @@ def test_a_missing_module_of_which_nothing_is_known_gets_advice(tmp_path: Path) 
     assert isinstance(explained, ModuleNotFoundError)
     assert explained.name == "a"
     assert "add it to the dependency file, or, where it is the project's own, to the package root" in str(explained)
+
+
+def test_the_clients_own_package_is_told_by_what_brings_it(tmp_path: Path) -> None:
+    error = ModuleNotFoundError("No module named 'kinetic'", name="kinetic")
+    assert "add kinetic-run to the dependency file or the image" in str(explain(tmp_path, error))
 
 
 def test_what_the_client_knew_of_a_missing_module_is_told(tmp_path: Path) -> None:

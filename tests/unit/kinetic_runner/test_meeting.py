@@ -1,5 +1,7 @@
 """Hosts of one job that meet before the payload is loaded, by what the image offers."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 from kinetic_core.wire.plan import Plan
 from kinetic_runner import image
 from kinetic_runner.meeting import join, wanted
-from tests.system.runner.artifacts import Bench
+from tests.system.runner.artifacts import ROOT, Bench
 from tests.unit.kinetic_runner.inprocess import record_of, run_here
 from tests.unit.kinetic_runner.journal import Journal
 
@@ -65,8 +67,27 @@ def test_what_is_not_installed_is_a_warning_with_what_to_install(site: Path, jou
 
 def test_hosts_that_cannot_meet_are_a_failure(site: Path, journal: Journal) -> None:
     (site / "x4_hosts.py").write_text("def join(*_, **__): raise TimeoutError('nobody came')\n")
-    with pytest.raises(RuntimeError, match=r"could not meet at 127\.0\.0\.1:9 by 'x4': nobody came"):
+    with pytest.raises(RuntimeError, match=r"could not meet at 127\.0\.0\.1:9 by 'x4': TimeoutError: nobody came"):
         join(["x4"], PLACE, index=0, log=journal)
+
+
+@pytest.mark.usefixtures("own_process")
+def test_a_host_that_is_stopped_while_it_waits_for_the_others_says_so(site: Path, bench: Bench, tmp_path: Path) -> None:
+    (site / "x4_hosts.py").write_text(
+        "import os, signal, time\n"
+        "def join(*_, **__): pass\n"
+        "def leave(*, failed):\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(60)\n"
+    )
+    bench.plan["extensions"] = MEETS
+    bench.define("def f():\n    return 1\n")
+    path = os.pathsep.join([str(ROOT), str(site)])
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": path, "TMPDIR": str(tmp_path), **PLACE}
+    command = [sys.executable, "-P", "-m", "kinetic_runner", *bench.write()]
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 143, ran.stderr
+    told = "in phase 'execute'; the call had returned, and this host waited for the others"
+    assert told in ran.stderr + ran.stdout
+    assert told in str(record_of(bench)["exception"])
 
 
 @pytest.mark.usefixtures("own_process")

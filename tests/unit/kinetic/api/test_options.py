@@ -67,6 +67,7 @@ def test_a_keyword_near_nothing_lists_them_all() -> None:
         ({"retries": True}, TypeError, "retries"),
         ({"timeout": 0}, ValueError, "timeout"),
         ({"timeout": float("nan")}, ValueError, "timeout"),
+        ({"timeout": float("inf")}, ValueError, "timeout must be a finite number of seconds above 0, or None for no"),
         ({"timeout": "1m"}, TypeError, "timeout"),
         ({"output_dir": "results"}, ValueError, "output_dir must be a URL"),
         ({"file_mounts": {"~/a": "b"}}, ValueError, "file_mounts"),
@@ -80,8 +81,12 @@ def test_a_keyword_near_nothing_lists_them_all() -> None:
         ({"memory_limit": "0"}, ValueError, "memory_limit: '0' is no size"),
         ({"memory_limit": "-1"}, ValueError, "memory_limit: '-1' is no size"),
         ({"memory_limit": "abc"}, ValueError, "memory_limit: 'abc' is no size"),
-        ({"cpu_time_limit": 0}, ValueError, "cpu_time_limit must be more than 0 seconds, got 0"),
-        ({"cpu_time_limit": -1}, ValueError, "cpu_time_limit must be more than 0 seconds"),
+        (
+            {"cpu_time_limit": 0},
+            ValueError,
+            "cpu_time_limit must be a finite number of seconds above 0, or None for no limit, got 0",
+        ),
+        ({"cpu_time_limit": -1}, ValueError, "cpu_time_limit must be a finite number of seconds above 0"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_name(

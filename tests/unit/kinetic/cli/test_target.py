@@ -152,6 +152,12 @@ def test_arguments_that_are_no_json_of_the_right_kind_are_refused(
         ("known_job.py:LIMIT", r"is no function but 3 of type int"),
         ("known_job.py:Trainer", r"class"),
         ("known_job.py:cached", r"lru_cache|cache"),
+        ("known_job:train", r"no file known_job\. Did you mean 'known_job\.py'\?"),
+        ("deep.er.job:train", r"no file deep\.er\.job\. Did you mean 'deep/er/job\.py'\?"),
+        ("known_job.py:guarded", r"Line 9 defines it, but not at the top level.*`if __name__ == \"__main__\":` runs"),
+        ("known_job.py:inner", r"Line 12 defines it, but not at the top level"),
+        ("known_job.py:fit", r"Did you mean 'Trainer\.fit'\?"),
+        ("known_job.py:Trainer.guarded", r"has no function 'Trainer.guarded'\. It defines: fit$"),
     ],
 )
 def test_a_wrong_target_is_answered_with_what_would_be_right(tmp_path: Path, target: str, told: str) -> None:
@@ -160,8 +166,11 @@ def test_a_wrong_target_is_answered_with_what_would_be_right(tmp_path: Path, tar
         "import functools\nfrom pathlib import Path\nLIMIT = 3\n"
         "def train(): pass\n"
         "class Trainer:\n    def fit(self): pass\n"
-        "cached = functools.cache(lambda: 1)\n",
+        "cached = functools.cache(lambda: 1)\n"
+        "if __name__ == '__main__':\n    async def guarded(): pass\n    innermost = 3\n"
+        "    def outer():\n        def inner(): pass\n",
     )
+    write(tmp_path / "deep" / "er" / "job.py", "def train(): pass\n")
 
     with pytest.raises(UsageError, match=told):
         load_target(target)

@@ -345,3 +345,10 @@ def test_a_result_that_another_collects_while_it_is_opened_was_collected(record:
 
     with pytest.raises(ResultUnavailableError, match="was collected at"):
         collect(record, SUCCEEDED, store, QuietBackend(SUCCEEDED), late)
+
+
+def test_a_long_line_of_the_log_does_not_bury_how_the_job_ended(record: JobRecord, store: Storage) -> None:
+    with pytest.raises(JobFailedError, match="possibly out of memory") as caught:
+        collected(record, store, FAILED, "x" * 3_000_000 + "\nlast words\n")
+    assert "last words" in str(caught.value)
+    assert len(str(caught.value)) < 3_000
