@@ -7,7 +7,7 @@ six times; see docs/adr/0017.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
@@ -21,6 +21,7 @@ from yarl import URL
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bodies import Body
 from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
 from kinetic_fsspec.checksums import Crc32c, crc32c, crc32c_of_file
 from kinetic_fsspec.loops import StallLimit, run
@@ -122,17 +123,14 @@ class GcsBucket:
 
     async def _stream(self, name: str, source: BinaryIO, size_bytes: int, total: str, tally: Tally) -> None:
         stall = StallLimit()
+
+        async def taken(piece: bytes) -> None:
+            stall.begin_anew(len(piece))
+            tally.add(len(piece))
+
         async with stall.limit:
-
-            async def body() -> AsyncIterator[bytes]:
-                source.seek(0)
-                # It was read a moment ago for its checksum, so the disk makes nobody on the loop wait.
-                while chunk := source.read(_CHUNK_BYTES):
-                    yield chunk
-                    stall.begin_anew(len(chunk))
-                    tally.add(len(chunk))
-
-            await self._post(name, body(), size_bytes, total)
+            # It was read a moment ago for its checksum, so the disk makes nobody on the loop wait.
+            await self._post(name, Body(source, size_bytes, taken), size_bytes, total)
 
     async def _post(self, name: str, body: Any, size_bytes: int, total: str) -> dict[str, Any]:
         """Send data alone in one request; the store compares the checksum before the object appears."""
