@@ -3,7 +3,7 @@
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,10 @@ class RemoteData:
     uri: str
     objects: tuple[tuple[str, str, int | None], ...]
     """URL, name below the prefix (`""` for the object itself), and size in bytes where the store tells it."""
+    told: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Of each: what the driver calls it, and what the store says of it."""
+    hashed: bool = True
+    """Whether anybody will compare hashes."""
 
     @property
     def is_one(self) -> bool:
@@ -50,10 +54,11 @@ class RemoteData:
         """
         uri = reference.uri
         system, path = open_url(uri)
-        if not reference.is_dir and (found := _one(system, path)) is not None:
-            return cls(uri=uri, objects=((uri, "", found),))
+        hashed = bool(reference.content_sha256)
+        if not reference.is_dir and (one := _one(system, path)) is not None:
+            return cls(uri=uri, objects=((uri, "", _size(one) or 0),), told=((path, one),), hashed=hashed)
         prefix = f"{path.rstrip('/')}/"
-        objects = []
+        objects, all_told = [], []
         for name, told in sorted(system.find(prefix, detail=True).items()):
             # A store may answer with the object of that very name, or with a marker that stands for a folder.
             if not name.startswith(prefix) or name.endswith("/"):
@@ -63,6 +68,7 @@ class RemoteData:
                 raise ValueError(f"object {name!r} leads out of its directory")
             # By the URL that was asked for: it may say more than the scheme, such as an account.
             objects.append((f"{uri.rstrip('/')}/{relative}", relative, _size(told)))
+            all_told.append((name, told))
         if not objects and not reference.empty_dirs:
             return cls(uri=uri, objects=((uri, "", None),))
         if objects and not reference.is_dir:
@@ -70,13 +76,14 @@ class RemoteData:
                 f"{uri} names no object but {len(objects)} below it: it is taken as a directory; "
                 f"write a / at its end to say so"
             )
-        return cls(uri=uri, objects=tuple(objects))
+        return cls(uri=uri, objects=tuple(objects), told=tuple(all_told), hashed=hashed)
 
     def download(self, target: Path, *, log: Log, clock: Callable[[], float] = time.monotonic) -> dict[str, str]:
         """Put the objects below a directory, or the one object into a file of it.
 
         Returns:
-            The SHA-256 of each by its name below the prefix; of a single object by its own name.
+            The SHA-256 of each by its name below the prefix, of a single object by its own name; empty texts where
+            nobody will compare them.
 
         Args:
             target: The directory, or the file where it is one object.
@@ -91,12 +98,26 @@ class RemoteData:
         files = [target / relative if relative else target for _, relative, _ in self.objects]
         for folder in dict.fromkeys([target.parent if self.is_one else target, *(file.parent for file in files)]):
             folder.mkdir(parents=True, exist_ok=True)
-        digests = side_by_side(
-            [partial(_get, url, file, size, log) for (url, _, size), file in zip(self.objects, files, strict=True)]
-        )
+        digests = self._get_all(files, log)
         tell_if_slow(self.uri, len(files), sum(file.stat().st_size for file in files), clock() - started, log=log)
         names = [relative or file_name(self.uri) for _, relative, _ in self.objects]
         return dict(zip(names, digests, strict=True))
+
+    def _get_all(self, files: Sequence[Path], log: Log) -> list[str]:
+        system, _ = open_url(self.uri)
+        if system.async_impl and self.told and all(size is not None for _, _, size in self.objects):
+            # What it needs of the standard library takes longer to import than many a job to start.
+            from kinetic_runner.bulk import Wanted, get_in_bulk
+
+            wanted = [
+                Wanted(url=url, path=path, file=file, size_bytes=size or 0, told=told)
+                for (url, _, size), (path, told), file in zip(self.objects, self.told, files, strict=True)
+            ]
+            return get_in_bulk(system, wanted, hashed=self.hashed, log=log)
+        # One call would do one thing after the other there.
+        return side_by_side(
+            [partial(_get, url, file, size, log) for (url, _, size), file in zip(self.objects, files, strict=True)]
+        )
 
 
 def tell_if_slow(uri: str, files: int, size_bytes: int, took_s: float, *, log: Log) -> None:
@@ -142,13 +163,13 @@ def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> str:
     return retried(f"download of {url}", get, log=log)
 
 
-def _one(system: Any, path: str) -> int | None:
-    """Return the size of the object of this very name; `None` when there is none."""
+def _one(system: Any, path: str) -> Mapping[str, Any] | None:
+    """Return what the store says of the object of this very name; `None` when there is none."""
     try:
-        told = system.info(path)
+        told: Mapping[str, Any] = system.info(path)
     except FileNotFoundError:
         return None
-    return (_size(told) or 0) if told.get("type") == "file" and not path.endswith("/") else None
+    return told if told.get("type") == "file" and not path.endswith("/") else None
 
 
 def _size(told: Any) -> int | None:
