@@ -127,7 +127,7 @@ class S3Bucket:
     async def _request(self, operation: str, options: Mapping[str, Any]) -> dict[str, Any]:
         method: Callable[..., Awaitable[dict[str, Any]]] = getattr(await self._client(), operation)
         # What the user wants of each request is added, such as encryption.
-        told = self._system._get_s3_method_kwargs(method, Bucket=self._bucket, **options)  # noqa: SLF001
+        told = self._system._get_s3_method_kwargs(method, Bucket=self._bucket, **options)  # noqa: SLF001 - s3fs has no public name for it
         try:
             return await method(**told)
         except ClientError as error:
@@ -207,14 +207,14 @@ class _Multipart:
 
     def _is_there(self, receipts: Sequence[Any]) -> bool:
         try:
-            found = self._bucket._call("head_object", self._name)  # noqa: SLF001
+            found = self._bucket._call("head_object", self._name)  # noqa: SLF001 - one is useless without the other
             digests = [bytes.fromhex(one["ETag"].strip('"')) for one in receipts]
         except (FileNotFoundError, ValueError):
             return False
         return bool(found["ETag"].strip('"') == f"{md5(b''.join(digests)).hex()}-{len(digests)}")
 
     def _call(self, operation: str, **options: Any) -> dict[str, Any]:
-        return self._bucket._call(operation, self._name, UploadId=self._id, **options)  # noqa: SLF001
+        return self._bucket._call(operation, self._name, UploadId=self._id, **options)  # noqa: SLF001 - one is useless without the other
 
 
 def _compare(stored: Mapping[str, Any], digest: bytes) -> None:
