@@ -1,5 +1,6 @@
 """Many small files in one call: each as whole, as checked and as often tried again as if it went alone."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -120,3 +121,13 @@ def test_a_peer_that_says_nothing_is_given_up(
     assert not bench.store.put_files(files)
     assert held(bench) == contents(files)
     assert len(bench.pauses) == 1
+
+
+def test_what_took_a_files_place_is_told_and_nobody_waits_for_it(
+    bench: Bench, files: dict[str, Path], tmp_path: Path
+) -> None:
+    # Opened like a file, it waits for whoever writes to it; and who waits is the loop, for all.
+    os.mkfifo(tmp_path / "fifo")
+    files["job/05"] = tmp_path / "fifo"
+    with pytest.raises(StorageError, match=r"cannot read the local file .*/fifo: it is no regular file"):
+        bench.store.put_files(files)
