@@ -285,18 +285,15 @@ def test_what_is_no_file_any_more_counts_as_changed(
 
 
 def test_a_name_that_is_no_text_is_refused_where_the_store_has_no_such(
-    handler: DataHandler, store: CountingStorage, folder: Path, tmp_path: Path
+    handler: DataHandler, store: CountingStorage, folder: Path
 ) -> None:
     name = os.fsdecode(b"caf\xe9")
-    (folder / "sub" / name).write_bytes(b"1")
-    (tmp_path / name).write_bytes(b"1")
-    for path in (folder, tmp_path / name):
-        for url in ("gs://bucket", "s3://bucket/x", "abfs://box"):
-            with pytest.raises(PackagingError, match=r"caf.xe9.*is no text in UTF-8, and the store .*; rename it"):
-                handler.reference(Data(path), store_url=url)
-        assert handler.reference(Data(path), store_url=store.url).content_sha256 == Data(path).content_hash()
+    (folder / name).write_bytes(b"1")
+    for url in ("gs://bucket", "s3://bucket/x", "abfs://box"):
+        with pytest.raises(PackagingError, match=r"caf.xe9.*is no text in UTF-8, and the store .*; rename it"):
+            handler.reference(Data(folder), store_url=url)
     assert handler.stage(Data(folder), store)
-    assert f"cache/{Data(folder).content_hash()}/sub/{name}" in keys(store)
+    assert f"cache/{Data(folder).content_hash()}/{name}" in keys(store)
 
 
 @pytest.fixture
