@@ -36,6 +36,11 @@ def open_url(uri: str) -> tuple[Any, str]:
     return system, system._strip_protocol(uri)  # noqa: SLF001 - fsspec offers no public name for it
 
 
+def answers_ranges(uri: str) -> bool:
+    """Tell whether the driver is asynchronous, and what it asks answers ranges: not every server on the web does."""
+    return uri.partition("://")[0] in _EXTRAS
+
+
 def upload(system: Any, source: Path, path: str) -> None:
     """Store a file under a path, and compare what the store then says of it.
 

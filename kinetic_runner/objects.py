@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kinetic_core.wire.reference import Reference
 from kinetic_core.wire.transience import DamagedError
-from kinetic_runner.drivers import open_url
+from kinetic_runner.drivers import answers_ranges, open_url
 from kinetic_runner.fetch import download
 from kinetic_runner.log import Log
 from kinetic_runner.parallel import side_by_side
@@ -104,8 +104,7 @@ class RemoteData:
         return dict(zip(names, digests, strict=True))
 
     def _get_all(self, files: Sequence[Path], log: Log) -> list[str]:
-        system, _ = open_url(self.uri)
-        if system.async_impl and self.told and all(size is not None for _, _, size in self.objects):
+        if answers_ranges(self.uri) and self.told and all(size is not None for _, _, size in self.objects):
             # What it needs of the standard library takes longer to import than many a job to start.
             from kinetic_runner.bulk import Wanted, get_in_bulk
 
@@ -113,6 +112,7 @@ class RemoteData:
                 Wanted(url=url, path=path, file=file, size_bytes=size or 0, told=told)
                 for (url, _, size), (path, told), file in zip(self.objects, self.told, files, strict=True)
             ]
+            system, _ = open_url(self.uri)
             return get_in_bulk(system, wanted, hashed=self.hashed, log=log)
         # One call would do one thing after the other there.
         return side_by_side(
