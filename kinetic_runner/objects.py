@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from kinetic_core.wire.digest import sha256_of_file
 from kinetic_core.wire.reference import Reference
 from kinetic_core.wire.transience import DamagedError
 from kinetic_runner.drivers import answers_ranges, open_url
@@ -19,6 +20,8 @@ from kinetic_runner.retry import retried
 from kinetic_runner.uris import base_name
 
 _WORTH_A_LINE_S: Final = 1.0
+_ENCODED: Final = "contentEncoding"
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class RemoteData:
         system, path = open_url(uri)
         hashed = bool(reference.content_sha256)
         if not reference.is_dir and (one := _one(system, path)) is not None:
-            return cls(uri=uri, objects=((uri, "", _size(one) or 0),), told=((path, one),), hashed=hashed)
+            return cls(uri=uri, objects=((uri, "", _size(one)),), told=((path, one),), hashed=hashed)
         prefix = f"{path.rstrip('/')}/"
         objects, all_told = [], []
         for name, told in sorted(system.find(prefix, detail=True).items()):
@@ -115,8 +118,12 @@ class RemoteData:
             system, _ = open_url(self.uri)
             return get_in_bulk(system, wanted, hashed=self.hashed, log=log)
         # One call would do one thing after the other there.
+        all_told = [told for _, told in self.told] or [_NOTHING] * len(files)
         return side_by_side(
-            [partial(_get, url, file, size, log) for (url, _, size), file in zip(self.objects, files, strict=True)]
+            [
+                partial(_get, url, file, size, told, log)
+                for (url, _, size), told, file in zip(self.objects, all_told, files, strict=True)
+            ]
         )
 
 
@@ -150,9 +157,9 @@ def make_room(uri: str, size_bytes: int, target: Path) -> None:
         )
 
 
-def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> str:
+def _get(url: str, file: Path, size_bytes: int | None, told: Mapping[str, Any], log: Log) -> str:
     def get() -> str:
-        digest = download(url, file)
+        digest = _get_decoded(url, file) if told.get(_ENCODED) else download(url, file)
         got_bytes = file.stat().st_size
         if size_bytes is not None and got_bytes != size_bytes:
             # A body that is cut off without a word, or an object that is replaced just now.
@@ -161,6 +168,17 @@ def _get(url: str, file: Path, size_bytes: int | None, log: Log) -> str:
         return digest
 
     return retried(f"download of {url}", get, log=log)
+
+
+def _get_decoded(url: str, file: Path) -> str:
+    """Get an object that Cloud Storage keeps compressed: what comes has no size and no checksum that it tells."""
+    system, path = open_url(url)
+    try:
+        system.get_file(path, os.fspath(file))
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+    return sha256_of_file(file)
 
 
 def _one(system: Any, path: str) -> Mapping[str, Any] | None:
@@ -174,7 +192,7 @@ def _one(system: Any, path: str) -> Mapping[str, Any] | None:
 
 def _size(told: Any) -> int | None:
     size = told.get("size")
-    return size if isinstance(size, int) else None
+    return size if isinstance(size, int) and not told.get(_ENCODED) else None
 
 
 def file_name(uri: str) -> str:

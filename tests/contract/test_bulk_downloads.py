@@ -1,9 +1,12 @@
 """Data of many small objects, and of long ones, on its way to the pod: few requests, and only what failed again."""
 
+import gzip
+import json
 import os
 import threading
 from pathlib import Path
 from typing import Any, Final
+from urllib.request import Request, urlopen
 
 import fsspec.config
 import pytest
@@ -146,3 +149,30 @@ def test_a_full_disk_is_told_and_leaves_no_part(pod: Pod, tmp_path: Path) -> Non
     with full_disk(20 << 20), pytest.raises(OSError, match="File too large"):
         found.download(tmp_path / "out", log=pod.journal)
     assert read(tmp_path) == {}
+
+
+def test_an_object_that_cloud_storage_keeps_compressed_comes_as_it_was(pod: Pod, tmp_path: Path) -> None:
+    if pod.place.scheme != "gs":
+        pytest.skip("only Cloud Storage hands out other bytes than it keeps")
+    data = b"text that shrinks" * 1000
+    put_encoded(pod, "job/set/text", data)
+    pod.place.open().put_bytes(b"plain", "job/set/plain")
+    found_at(pod, "set/text").download(tmp_path / "text", log=pod.journal)
+    assert (tmp_path / "text").read_bytes() == data
+    found_at(pod, "set/").download(tmp_path / "set", log=pod.journal)
+    assert read(tmp_path / "set") == {"text": data, "plain": b"plain"}
+    assert pod.journal.warnings == []
+
+
+def put_encoded(pod: Pod, key: str, data: bytes) -> None:
+    assert pod.place.proxy is not None
+    bucket, _, folder = pod.place.url.removeprefix("gs://").partition("/")
+    told = json.dumps({"name": f"{folder}/{key}", "contentEncoding": "gzip"}).encode()
+    body = b"--x\r\nContent-Type: application/json\r\n\r\n%b\r\n--x\r\nContent-Type: text/plain\r\n\r\n%b\r\n--x--\r\n"
+    asked = Request(
+        f"{pod.place.proxy.address}/upload/storage/v1/b/{bucket}/o?uploadType=multipart",
+        data=body % (told, gzip.compress(data)),
+        headers={"Content-Type": 'multipart/related; boundary="x"'},
+    )
+    with urlopen(asked) as reply:
+        reply.read()
