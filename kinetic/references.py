@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import time
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ import attrs
 from kinetic import settings
 from kinetic.hashes import HashCache
 from kinetic.transfers import transfer
-from kinetic_core.errors import ObjectNotFoundError, PackagingError
+from kinetic_core.errors import ObjectNotFoundError, PackagingError, StorageError
 from kinetic_core.findings import Finding
 from kinetic_core.model.listing import NAME, STATUS
 from kinetic_core.plugin import DriverContext, Reference, Storage
@@ -95,7 +96,7 @@ class DataHandler:
             store_url: The store in which `stage` will put it; `None` names it by content alone.
 
         Raises:
-            PackagingError: It holds a name that stores keep for what is being written.
+            PackagingError: It holds a name that stores keep for what is being written, or that the store cannot have.
         """
         if value.is_remote:
             # Drivers on the pod look for their scheme as it is written.
@@ -104,7 +105,7 @@ class DataHandler:
         content = self._content(value)
         if store_url is None:
             return _reference(value, f"{_UNSTAGED}{content.hashed.digest.sha256}", content)
-        _refuse_reserved(value, content)
+        _refuse_names(value, content, store_url)
         name = "" if content.hashed.is_dir else content.path.name
         return _reference(value, f"{store_url}/{content.folder}/{name}", content)
 
@@ -127,13 +128,16 @@ class DataHandler:
         if _is_complete(storage, content):
             self._log.debug("data_found", path=value.path, sha256=value.content_hash())
             return False
-        _upload(storage, content)
+        try:
+            _upload(storage, content)
+        except StorageError as error:
+            # What cannot be read any more is told as what it is.
+            if not still_holds(content.path, content.hashed):
+                raise _changed(value) from error
+            raise
         if not still_holds(content.path, content.hashed):
             storage.delete_prefix(content.folder)
-            raise PackagingError(
-                f"{value!r} changed after its content was hashed, so what was uploaded is not what was asked for:"
-                " make a new Data once nobody writes to it"
-            )
+            raise _changed(value)
         storage.put_bytes(content.inventory, content.marker)
         digest = content.hashed.digest
         self._log.debug("data_uploaded", path=value.path, files=digest.file_count, size_bytes=digest.size_bytes)
@@ -153,14 +157,34 @@ class DataHandler:
         return _Content(path=Path(value.path), hashed=self._hashed(value))
 
 
-def _refuse_reserved(value: Data, content: _Content) -> None:
+def _changed(value: Data) -> PackagingError:
+    return PackagingError(
+        f"{value!r} changed after its content was hashed, so what was uploaded is not what was asked for:"
+        " make a new Data once nobody writes to it"
+    )
+
+
+def _refuse_names(value: Data, content: _Content, store_url: str) -> None:
     """Refuse what stores would, before anything is uploaded."""
     for row in content.hashed.listing():
+        if not store_url.startswith(("file://", "memory://")) and not _is_text(row[NAME]):
+            raise PackagingError(
+                f"{value!r} holds {os.fsencode(row[NAME])!r}: that name is no text in UTF-8, and the store {store_url}"
+                " takes no other; rename it"
+            )
         if any(part.startswith(PART_PREFIX) for part in row[NAME].split("/")):
             raise PackagingError(
                 f"{value!r} holds {row[NAME]!r}: in a store, names that begin with {PART_PREFIX!r} are those of"
                 " objects that are being written; rename it, or remove it where it was left there by one"
             )
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _reference(value: Data, uri: str, content: _Content | None = None) -> Reference:

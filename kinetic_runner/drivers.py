@@ -36,6 +36,11 @@ def open_url(uri: str) -> tuple[Any, str]:
     return system, system._strip_protocol(uri)  # noqa: SLF001 - fsspec offers no public name for it
 
 
+def answers_ranges(uri: str) -> bool:
+    """Tell whether the driver is asynchronous, and what it asks answers ranges: not every server on the web does."""
+    return uri.partition("://")[0] in _EXTRAS
+
+
 def upload(system: Any, source: Path, path: str) -> None:
     """Store a file under a path, and compare what the store then says of it.
 
@@ -93,7 +98,7 @@ def _gcs(kind: Any, told: dict[str, Any]) -> Any:
     if system.requests_timeout is None:
         system.requests_timeout = ClientTimeout(total=None, sock_connect=_CONNECTING_S, sock_read=_STALLED_S)
     # Without the decorator that tries again.
-    system._request = types.MethodType(getattr(kind._request, "__wrapped__", kind._request), system)  # noqa: SLF001
+    system._request = types.MethodType(getattr(kind._request, "__wrapped__", kind._request), system)  # noqa: SLF001 - gcsfs has no public name for it
     system.kinetic_upload = functools.partial(_upload_to_gcs, system)
     return system
 
@@ -109,9 +114,9 @@ def _upload_to_gcs(system: Any, source: Path, path: str) -> None:
     data = body.encode() + source.read_bytes() + f"\r\n--{line}--\r\n".encode()
     _wait(
         system,
-        system._request,  # noqa: SLF001
+        system._request,  # noqa: SLF001 - gcsfs has no public name for it
         "POST",
-        f"{system._location}/upload/storage/v1/b/{{}}/o",  # noqa: SLF001
+        f"{system._location}/upload/storage/v1/b/{{}}/o",  # noqa: SLF001 - gcsfs has no public name for it
         bucket,
         uploadType="multipart",
         headers={"Content-Type": f'multipart/related; boundary="{line}"'},
@@ -141,7 +146,7 @@ def _s3(kind: Any, told: dict[str, Any]) -> Any:
 def _azure(kind: Any, told: dict[str, Any]) -> Any:
     system = kind(**told)
     # It takes paths for URLs, and what follows a `?` or a `#` for something else than a name.
-    system._strip_protocol = _azure_path  # noqa: SLF001
+    system._strip_protocol = _azure_path  # noqa: SLF001 - fsspec has no public name for it
     pipeline = system.service_client._pipeline  # noqa: SLF001 - adlfs lets nobody say it, or not for every request
     waits = pipeline._transport.connection_config  # noqa: SLF001 - the same
     waits.timeout, waits.read_timeout = _CONNECTING_S, _STALLED_S

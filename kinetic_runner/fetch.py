@@ -7,7 +7,7 @@ from typing import Final
 
 from kinetic_core.wire.digest import HashingWriter, sha256_of_file
 from kinetic_runner.drivers import open_url
-from kinetic_runner.integrity import Md5
+from kinetic_runner.integrity import Check
 from kinetic_runner.log import Log
 from kinetic_runner.naming import naming
 from kinetic_runner.retry import retried
@@ -63,7 +63,7 @@ def download(uri: str, target: Path) -> str:
     system, path = open_url(uri)
     try:
         with system.open(path, "rb") as source, target.open("wb") as sink:
-            writer, check = HashingWriter(sink), Md5(getattr(source, "details", None))
+            writer, check = HashingWriter(sink), Check(getattr(source, "details", None))
             while chunk := source.read(_CHUNK_BYTES):
                 with naming(target):
                     writer.write(chunk)

@@ -1,13 +1,15 @@
-"""Putting small files and a large one into an object store, against a plain HTTP client: target 13."""
+"""Putting small files and a large one into an object store, and getting them on the pod: target 13."""
 
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 
+from benchmarks.drive.plain_http import FOLDER
 from benchmarks.records import Measured
 from benchmarks.workshop import Workshop
 from tests.fakes.servers.stores import CLOUDS, Cloud
@@ -22,17 +24,17 @@ _AT_ONCE: Final = 8
 
 
 def measure(shop: Workshop) -> Iterator[Measured]:
-    """Yield two tables a store."""
+    """Yield four tables a store."""
     small, large = _small(shop.room("staging", "small")), _large(shop.room("staging", "large"), shop.object_bytes)
     for scheme in _SCHEMES:
         cloud = CLOUDS[scheme]
         with cloud.server(shop.room("staging", f"server-{scheme}")) as address:
             cloud.make_bucket(address, _BUCKET)
-            yield _measured(shop, cloud, address, small, f"{_FILES:,} files of {_SMALL_BYTES // 1024} KiB")
+            yield from _measured(shop, cloud, address, small, f"{_FILES:,} files of {_SMALL_BYTES // 1024} KiB")
         # A server keeps what it ever got in memory: the next one begins with none.
         with cloud.server(shop.room("staging", f"server-{scheme}")) as address:
             cloud.make_bucket(address, _BUCKET)
-            yield _measured(shop, cloud, address, large, f"one file of {shop.object_bytes >> 20:,} MiB")
+            yield from _measured(shop, cloud, address, large, f"one file of {shop.object_bytes >> 20:,} MiB")
 
 
 def _options(cloud: Cloud, address: str) -> str:
@@ -41,25 +43,21 @@ def _options(cloud: Cloud, address: str) -> str:
     return json.dumps({cloud.scheme: cloud.options(address) | unsigned})
 
 
-def _measured(shop: Workshop, cloud: Cloud, address: str, data: Path, what: str) -> Measured:
-    own = shop.ours(
-        *("own_stores", "stage"),
-        data=data,
-        url=f"{cloud.scheme}://{_BUCKET}/ours",
-        options=_options(cloud, address),
+def _measured(shop: Workshop, cloud: Cloud, address: str, data: Path, what: str) -> Iterator[Measured]:
+    options, key, at = _options(cloud, address), f"{cloud.scheme}-{data.name}", f"at {cloud.scheme}://"
+    plain = partial(
+        shop.ours, name=PLAIN, data=data, scheme=cloud.scheme, address=address, bucket=_BUCKET, at_once=_AT_ONCE
     )
-    plain = shop.ours(
-        *("plain_http", "put"),
-        name=PLAIN,
-        data=data,
-        scheme=cloud.scheme,
-        address=address,
-        bucket=_BUCKET,
-        at_once=_AT_ONCE,
-    )
+    own = shop.ours("own_stores", "stage", data=data, url=f"{cloud.scheme}://{_BUCKET}/ours", options=options)
     # The server works for both, and is nobody's child.
-    contestants = [attrs.evolve(one, detached=True) for one in (own, plain)]
-    return shop.measure(f"staging:{cloud.scheme}-{data.name}", f"stage {what} at {cloud.scheme}://", contestants)
+    contestants = [attrs.evolve(one, detached=True) for one in (own, plain("plain_http", "put"))]
+    yield shop.measure(f"staging:{key}", f"stage {what} {at}", contestants)
+    # What the plain client put in its last round is still there.
+    out = shop.room("staging", "fetched")
+    url = f"{cloud.scheme}://{_BUCKET}/{FOLDER}/{'' if data.is_dir() else data.name}"
+    own = shop.ours("own_stores", "fetch", out=out / "ours", url=url, options=options)
+    contestants = [attrs.evolve(one, detached=True) for one in (own, plain("plain_http", "get", out=out / "plain"))]
+    yield shop.measure(f"fetching:{key}", f"fetch {what} {at}, on the pod", contestants)
 
 
 def _small(folder: Path) -> Path:

@@ -25,6 +25,7 @@ _REMEDIES: Final = {
     "clock": "this machine's clock differs from the store's: set it, for example with NTP",
     "credentials": "the credentials are missing, wrong or have expired: log in again, or see KINETIC_STORAGE_OPTIONS",
     "network": "the store cannot be reached: look at network, proxy and endpoint",
+    "project": "correct the driver's project, in KINETIC_STORAGE_OPTIONS or GOOGLE_CLOUD_PROJECT, or ask for its use",
     "permission": "ask for the permission, or name another store with storage= or KINETIC_STORAGE",
 }
 _OTHERWISE: Final = "make it usable, or name another with storage= or KINETIC_STORAGE"

@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import zlib
+from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 _READ_BYTES: Final = 1 << 18
@@ -21,10 +23,22 @@ def crc32c_of_file(source: BinaryIO) -> str:
     True
     """
     total = Crc32c()
-    source.seek(0)
-    while data := source.read(_READ_BYTES):
+    for data in _pieces(source):
         total.update(data)
     return total.text()
+
+
+def crc32_of_file(source: BinaryIO) -> str:
+    """Return the CRC32 of a file from its beginning in base64, big-endian, as S3 writes it.
+
+    >>> from io import BytesIO
+    >>> crc32_of_file(BytesIO(b"123456789"))
+    'y/Q5Jg=='
+    """
+    total = 0
+    for data in _pieces(source):
+        total = zlib.crc32(data, total)
+    return base64.b64encode(total.to_bytes(4, "big")).decode("ascii")
 
 
 class Crc32c:
@@ -53,3 +67,17 @@ def md5(data: bytes) -> bytes:
     'd41d8cd98f00b204e9800998ecf8427e'
     """
     return hashlib.md5(data, usedforsecurity=False).digest()
+
+
+def md5_of_file(source: BinaryIO) -> bytes:
+    """Return the MD5 of a file from its beginning."""
+    total = hashlib.md5(usedforsecurity=False)
+    for data in _pieces(source):
+        total.update(data)
+    return total.digest()
+
+
+def _pieces(source: BinaryIO) -> Iterator[bytes]:
+    source.seek(0)
+    while data := source.read(_READ_BYTES):
+        yield data

@@ -9,13 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from kinetic_core.errors import ConfigError, StorageError
+from kinetic_core.errors import ConfigError
 from kinetic_core.plugin import Progress, StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.removal import remove_tree
 from kinetic_fsspec.failures import translated, unwritten
 from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import move_part, write_local, write_part_in_store
+from kinetic_fsspec.sources import source
 
 _SCHEME: Final = "file://"
 _CHUNK_BYTES: Final = 1 << 20
@@ -72,8 +73,8 @@ class FileStorage:
 
     def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
         """Store the file's bytes under the key, replacing what is there."""
-        with _source(path) as source:
-            self._put(key, lambda part: _copy(source, part, progress))
+        with source(path) as stream:
+            self._put(key, lambda part: _copy(stream, part, progress))
 
     def put_bytes(self, data: bytes, key: str) -> None:
         """Store the bytes under the key, replacing what is there."""
@@ -93,9 +94,9 @@ class FileStorage:
     def get_file(self, key: str, path: Path, *, progress: Progress | None = None) -> None:
         """Write the object to the path, whole or not at all."""
         with translated("read", self.url_of(key)):
-            source = self._path(key).open("rb")
-        with source:
-            write_local(path, lambda part: _copy(source, part, progress))
+            stream = self._path(key).open("rb")
+        with stream:
+            write_local(path, lambda part: _copy(stream, part, progress))
 
     def get_bytes(self, key: str) -> bytes:
         """Return the object's bytes."""
@@ -143,18 +144,8 @@ class FileStorage:
             yield self._path(key)
 
 
-@contextmanager
-def _source(path: Path) -> Iterator[BinaryIO]:
-    try:
-        source = path.open("rb")
-    except OSError as error:
-        raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
-    with source:
-        yield source
-
-
-def _copy(source: BinaryIO, part: BinaryIO, progress: Progress | None) -> None:
-    while data := source.read(_CHUNK_BYTES):
+def _copy(stream: BinaryIO, part: BinaryIO, progress: Progress | None) -> None:
+    while data := stream.read(_CHUNK_BYTES):
         part.write(data)
         if progress is not None:
             progress(len(data))

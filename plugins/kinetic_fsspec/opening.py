@@ -93,7 +93,7 @@ def open_any(url: str, context: DriverContext, policy: Policy | None = None) -> 
 
     def make(options: dict[str, Any]) -> Bucket:
         system = kind(**options)
-        return FsspecBucket(system, system._strip_protocol(url), threading.RLock(), atomic=False)  # noqa: SLF001
+        return FsspecBucket(system, system._strip_protocol(url), threading.RLock(), atomic=False)  # noqa: SLF001 - fsspec has no public name for it
 
     return _opened(url, context, policy, kind, make)
 

@@ -8,7 +8,6 @@ from typing import BinaryIO, Final
 
 import attrs
 
-from kinetic_core.errors import KineticError, StorageError
 from kinetic_core.plugin import Progress, StoredObject
 from kinetic_core.wire.names import PART_PREFIX
 from kinetic_core.wire.transience import DamagedError
@@ -17,6 +16,7 @@ from kinetic_fsspec.keys import checked_key, checked_prefix
 from kinetic_fsspec.parts import LocalSink, write_local
 from kinetic_fsspec.retries import Retries
 from kinetic_fsspec.small import put_small
+from kinetic_fsspec.sources import source
 from kinetic_fsspec.tally import Tally
 from kinetic_fsspec.uploads import PART_BYTES, upload_in_parts
 
@@ -43,16 +43,11 @@ class RemoteStorage:
     def put_file(self, path: Path, key: str, *, progress: Progress | None = None) -> None:
         """Store the file's bytes under the key, replacing what is there; told of is each request that is done."""
         name, where, tally = self._name(key), self.url_of(key), Tally(progress)
-        try:
-            with path.open("rb") as source:
-                size_bytes = os.fstat(source.fileno()).st_size
-                data = source.read() if size_bytes <= WHOLE_BYTES else None
-                if data is None:
-                    self._put_large(source, size_bytes, name, where, tally)
-        except KineticError:
-            raise
-        except OSError as error:
-            raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error
+        with source(path) as stream:
+            size_bytes = os.fstat(stream.fileno()).st_size
+            data = stream.read() if size_bytes <= WHOLE_BYTES else None
+            if data is None:
+                self._put_large(stream, size_bytes, name, where, tally)
         if data is not None:
             self._put(data, name, where)
             tally.add(len(data))
@@ -147,14 +142,14 @@ class RemoteStorage:
     def _put(self, data: bytes, name: str, where: str) -> None:
         self.retries("write", where, lambda _: self.bucket.put(name, data))
 
-    def _put_large(self, source: BinaryIO, size_bytes: int, name: str, where: str, tally: Tally) -> None:
+    def _put_large(self, stream: BinaryIO, size_bytes: int, name: str, where: str, tally: Tally) -> None:
         bucket = self.bucket
         if isinstance(bucket, StreamingBucket) and size_bytes <= self.streamed_bytes:
-            if self.retries.goes_well("write", where, lambda: bucket.stream(name, source, size_bytes, tally)):
+            if self.retries.goes_well("write", where, lambda: bucket.stream(name, stream, size_bytes, tally)):
                 return
             # Over a poor line only parts arrive, each of which goes again by itself.
             tally.start_over()
-        upload_in_parts(self.bucket, self.retries, source, size_bytes=size_bytes, name=name, where=where, tally=tally)
+        upload_in_parts(self.bucket, self.retries, stream, size_bytes=size_bytes, name=name, where=where, tally=tally)
 
     def _get(self, name: str, sink: Sink) -> None:
         sink.seek(0)

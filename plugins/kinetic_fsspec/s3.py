@@ -2,17 +2,22 @@
 
 import asyncio
 import base64
+import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from concurrent.futures import Executor, ThreadPoolExecutor
+from io import BytesIO
+from typing import Any, BinaryIO, Final
 
 from botocore.exceptions import ClientError
 
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.transience import DamagedError
+from kinetic_fsspec.bodies import Body
 from kinetic_fsspec.bucket import WRITER, LostPartsError, Sink, TakenError
-from kinetic_fsspec.checksums import md5
-from kinetic_fsspec.loops import run
+from kinetic_fsspec.checksums import crc32_of_file, md5, md5_of_file
+from kinetic_fsspec.loops import StallLimit, run
+from kinetic_fsspec.tally import Tally
 
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_DELETED: Final = 1000
@@ -55,9 +60,21 @@ class S3Bucket:
         """Store the bytes at once, on the loop."""
         digest = md5(data)
         # Of `bytes` the client makes a file, and before it sends a file it asks whether it may: a round trip more.
-        body = bytearray(data) if len(data) < _CHUNK_BYTES else data
+        body = bytearray(data) if len(data) < _CHUNK_BYTES else Body(BytesIO(data), len(data))
         options = {"Key": self._folder + name, "Body": body, "ContentMD5": _base64(digest), **told}
         _compare(await self._request("put_object", options), digest)
+
+    def stream(self, name: str, source: BinaryIO, size_bytes: int, tally: Tally) -> None:
+        """Store a file in one request, which reads it while it is sent."""
+        # Compared before the object appears; the MD5 is ready when all was sent, and costs ten times as much.
+        takes_crc32 = run(self.loop, self._takes_crc32())
+        told: dict[str, Any] = {"Key": self._folder + name}
+        if takes_crc32:
+            told |= {"ChecksumAlgorithm": "CRC32", "ChecksumCRC32": crc32_of_file(source)}
+        else:
+            told["ContentMD5"] = _base64(md5_of_file(source))
+        with ThreadPoolExecutor(1, thread_name_prefix="kinetic-md5") as beside:
+            run(self.loop, self._stream(source, size_bytes, told, beside, tally))
 
     def writer_of(self, name: str) -> str | None:
         """Return the label of an object."""
@@ -82,7 +99,7 @@ class S3Bucket:
 
     def page(self, prefix: str, mark: str) -> tuple[list[StoredObject], str]:
         """Return objects whose names start with the prefix, and where the next page begins."""
-        onwards = {"ContinuationToken": mark} if mark else {}
+        onwards: dict[str, Any] = {"ContinuationToken": mark} if mark else {}
         found = self._call("list_objects_v2", None, Prefix=self._folder + prefix, **onwards)
         objects = [
             StoredObject(
@@ -102,24 +119,50 @@ class S3Bucket:
             for refused in answer.get("Errors", ()):
                 raise _as_error(refused)
 
-    def _call(self, operation: str, name: str | None, **options: Any) -> dict[str, Any]:
+    def _call(self, operation: str, name: str | None, *, sent_bytes: int = 0, **options: Any) -> dict[str, Any]:
         if name is not None:
             options["Key"] = self._folder + name
-        return run(self.loop, self._request(operation, options), sent_bytes=len(options.get("Body", b"")))
+        return run(self.loop, self._request(operation, options), sent_bytes=sent_bytes)
 
     async def _request(self, operation: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        system = self._system
-        await system.set_session()
-        client = await system.get_s3(self._bucket)
-        method: Callable[..., Awaitable[dict[str, Any]]] = getattr(client, operation)
+        method: Callable[..., Awaitable[dict[str, Any]]] = getattr(await self._client(), operation)
         # What the user wants of each request is added, such as encryption.
-        told = system._get_s3_method_kwargs(method, Bucket=self._bucket, **options)  # noqa: SLF001
+        told = self._system._get_s3_method_kwargs(method, Bucket=self._bucket, **options)  # noqa: SLF001 - s3fs has no public name for it
         try:
             return await method(**told)
         except ClientError as error:
             if _status(error) == 404:  # noqa: PLR2004 - absent
                 raise FileNotFoundError(str(error)) from error
             raise
+
+    async def _client(self) -> Any:
+        await self._system.set_session()
+        return await self._system.get_s3(self._bucket)
+
+    async def _takes_crc32(self) -> bool:
+        """Tell whether the store knows CRC32: users say so of those that do not."""
+        config = (await self._client()).meta.config
+        return bool(config.request_checksum_calculation == "when_supported")
+
+    async def _stream(
+        self, source: BinaryIO, size_bytes: int, told: Mapping[str, Any], beside: Executor, tally: Tally
+    ) -> None:
+        stall, total = StallLimit(), hashlib.md5(usedforsecurity=False)
+        hashing: Awaitable[None] | None = None
+
+        async def taken(piece: bytes) -> None:
+            nonlocal hashing
+            stall.begin_anew(len(piece))
+            tally.add(len(piece))
+            if hashing is not None:
+                await hashing
+            hashing = asyncio.get_running_loop().run_in_executor(beside, total.update, piece)
+
+        async with stall.limit:
+            stored = await self._request("put_object", {"Body": Body(source, size_bytes, taken), **told})
+        if hashing is not None:
+            await hashing
+        _compare(stored, total.digest())
 
     async def _get(self, name: str, sink: Sink) -> None:
         reply = await self._request("get_object", {"Key": self._folder + name, "ChecksumMode": "ENABLED"})
@@ -143,7 +186,8 @@ class _Multipart:
 
     def send(self, number: int, data: bytes) -> dict[str, Any]:
         digest = md5(data)
-        stored = self._call("upload_part", PartNumber=number + 1, Body=data, ContentMD5=_base64(digest))
+        part = {"PartNumber": number + 1, "Body": Body(BytesIO(data), len(data)), "ContentMD5": _base64(digest)}
+        stored = self._call("upload_part", sent_bytes=len(data), **part)
         _compare(stored, digest)
         sums = {name: value for name, value in stored.items() if name.startswith("Checksum") and name != "ChecksumType"}
         return {"PartNumber": number + 1, "ETag": stored["ETag"], **sums}
@@ -163,14 +207,14 @@ class _Multipart:
 
     def _is_there(self, receipts: Sequence[Any]) -> bool:
         try:
-            found = self._bucket._call("head_object", self._name)  # noqa: SLF001
+            found = self._bucket._call("head_object", self._name)  # noqa: SLF001 - one is useless without the other
             digests = [bytes.fromhex(one["ETag"].strip('"')) for one in receipts]
         except (FileNotFoundError, ValueError):
             return False
         return bool(found["ETag"].strip('"') == f"{md5(b''.join(digests)).hex()}-{len(digests)}")
 
     def _call(self, operation: str, **options: Any) -> dict[str, Any]:
-        return self._bucket._call(operation, self._name, UploadId=self._id, **options)  # noqa: SLF001
+        return self._bucket._call(operation, self._name, UploadId=self._id, **options)  # noqa: SLF001 - one is useless without the other
 
 
 def _compare(stored: Mapping[str, Any], digest: bytes) -> None:

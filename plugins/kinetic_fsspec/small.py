@@ -9,10 +9,11 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from kinetic_core.errors import StorageError
+from kinetic_core.errors import KineticError, StorageError
 from kinetic_fsspec.bucket import LoopBucket
 from kinetic_fsspec.loops import limited
 from kinetic_fsspec.retries import Retries
+from kinetic_fsspec.sources import AT_ONCE, expect_file
 from kinetic_fsspec.tally import Tally
 
 SMALL_BYTES: Final = 256 << 10
@@ -99,11 +100,14 @@ class _Batch:
 def _read(path: Path) -> bytes | None:
     """Return what a small file holds."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | AT_ONCE)
         try:
-            size_bytes = os.fstat(descriptor).st_size
-            return os.read(descriptor, size_bytes) if size_bytes <= SMALL_BYTES else None
+            status = os.fstat(descriptor)
+            expect_file(path, status)
+            return os.read(descriptor, status.st_size) if status.st_size <= SMALL_BYTES else None
         finally:
             os.close(descriptor)
+    except KineticError:
+        raise
     except OSError as error:
         raise StorageError(f"cannot read the local file {path}: {error.strerror}") from error

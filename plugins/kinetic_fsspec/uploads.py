@@ -1,5 +1,6 @@
 """Files too large for one request: sent in parts side by side, each tried again by itself."""
 
+import errno
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,6 +36,7 @@ def upload_in_parts(
         tally: Told of each part that was sent.
 
     Raises:
+        OSError: The file became shorter.
         StorageError: A part cannot be stored, or parts keep going away.
     """
     for _ in range(_TRIES):
@@ -57,8 +59,12 @@ def _upload(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str
 
 def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:
     part_bytes = max(PART_BYTES, -(-size_bytes // _MOST_PARTS))
-    source.seek(0)
-    while data := source.read(part_bytes):
+    for start in range(0, size_bytes, part_bytes):
+        source.seek(start)
+        wanted = min(part_bytes, size_bytes - start)
+        data = source.read(wanted)
+        if len(data) < wanted:
+            raise OSError(errno.EIO, "it became shorter while it was sent")
         yield data
 
 

@@ -1,5 +1,6 @@
 """Many small files in one call: each as whole, as checked and as often tried again as if it went alone."""
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from kinetic_core.errors import StorageError
 from kinetic_fsspec.small import SMALL_BYTES
 from tests.contract.conftest import Servers, cloudy_place
 from tests.contract.stores import CLOUDY
-from tests.contract.test_storage_faults import ATTEMPTS, WRITES, Bench, opened
+from tests.contract.test_storage_faults import ATTEMPTS, LASTING, TRANSIENT, WRITES, Bench, opened
 from tests.fakes.servers.proxy import Rule
 
 pytestmark = pytest.mark.slow
@@ -57,7 +58,7 @@ def test_each_small_file_is_one_request_and_larger_ones_are_left(bench: Bench, f
     assert held(bench) == contents(files)
 
 
-@pytest.mark.parametrize("fault", ["status", "reset", "lost_reply", "altered_request"])
+@pytest.mark.parametrize("fault", ["status", "reset", "reset_mid_request", "lost_reply", "altered_request"])
 def test_what_may_pass_is_tried_again_and_the_others_go_on(bench: Bench, files: dict[str, Path], fault: Any) -> None:
     told = list[int]()
     bench.proxy.break_(Rule(fault=fault, method=WRITES, skip=3, times=2))
@@ -65,7 +66,7 @@ def test_what_may_pass_is_tried_again_and_the_others_go_on(bench: Bench, files: 
     assert held(bench) == contents(files)
     assert sum(told) == sum(map(len, contents(files).values()))
     # On a connection that was used before, some libraries send once more by themselves.
-    assert len(bench.pauses) == 2 or (len(bench.pauses) < 2 and fault in ("reset", "lost_reply"))
+    assert len(bench.pauses) == 2 or (len(bench.pauses) < 2 and fault in ("reset", "reset_mid_request", "lost_reply"))
 
 
 def test_one_that_stays_broken_is_tried_as_often_as_alone(bench: Bench, files: dict[str, Path]) -> None:
@@ -75,8 +76,19 @@ def test_one_that_stays_broken_is_tried_as_often_as_alone(bench: Bench, files: d
     assert bench.proxy.count(WRITES, "job(/|%2F)07") == ATTEMPTS
 
 
-def test_none_is_begun_after_a_refusal(bench: Bench, files: dict[str, Path]) -> None:
-    bench.proxy.break_(Rule(fault="status", status=403, method=WRITES, skip=2, times=99))
+@pytest.mark.parametrize("status", TRANSIENT)
+def test_each_status_that_may_pass_is_one_that_is_tried_again(
+    bench: Bench, files: dict[str, Path], status: int
+) -> None:
+    bench.proxy.break_(Rule(fault="status", status=status, method=WRITES, skip=3, times=2))
+    assert not bench.store.put_files(files)
+    assert held(bench) == contents(files)
+    assert len(bench.pauses) == 2
+
+
+@pytest.mark.parametrize("status", LASTING)
+def test_none_is_begun_after_a_refusal(bench: Bench, files: dict[str, Path], status: int) -> None:
+    bench.proxy.break_(Rule(fault="status", status=status, method=WRITES, skip=2, times=99))
     with pytest.raises(StorageError, match=r"cannot write .*/job/\d\d: "):
         bench.store.put_files(files)
     assert bench.pauses == []
@@ -112,11 +124,22 @@ def test_what_is_under_way_is_done_when_the_call_raises(bench: Bench, files: dic
     assert not [one.name for one in threading.enumerate() if one.name.startswith(("kinetic-put", "kinetic-look"))]
 
 
+@pytest.mark.parametrize("fault", ["deaf", "mute"])
 def test_a_peer_that_says_nothing_is_given_up(
-    bench: Bench, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    bench: Bench, files: dict[str, Path], fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kinetic_fsspec.loops.STALLED_S", 3.0)
-    bench.proxy.break_(Rule(fault="mute", method=WRITES, skip=3, times=1))
+    bench.proxy.break_(Rule(fault=fault, method=WRITES, skip=3, times=1))
     assert not bench.store.put_files(files)
     assert held(bench) == contents(files)
     assert len(bench.pauses) == 1
+
+
+def test_what_took_a_files_place_is_told_and_nobody_waits_for_it(
+    bench: Bench, files: dict[str, Path], tmp_path: Path
+) -> None:
+    # Opened like a file, it waits for whoever writes to it; and who waits is the loop, for all.
+    os.mkfifo(tmp_path / "fifo")
+    files["job/05"] = tmp_path / "fifo"
+    with pytest.raises(StorageError, match=r"cannot read the local file .*/fifo: it is no regular file"):
+        bench.store.put_files(files)

@@ -1,6 +1,7 @@
 """What every store promises, asked of each that ships, and what ours say besides."""
 
 import multiprocessing
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -47,6 +48,10 @@ def test_a_local_file_is_told_from_the_store(place: Place, tmp_path: Path) -> No
     store = place.open()
     with pytest.raises(StorageError, match="cannot read the local file"):
         store.put_file(tmp_path / "none", "key")
+    # Opened like a file, it waits for whoever writes to it.
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(StorageError, match=r"cannot read the local file .*/fifo: it is no regular file"):
+        store.put_file(tmp_path / "fifo", "key")
     store.put_bytes(b"1", "key")
     (tmp_path / "out").mkdir()
     for target in (tmp_path / "out", tmp_path / "none" / "out"):

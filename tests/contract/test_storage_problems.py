@@ -86,6 +86,8 @@ SPOKEN = [
     ("abfs", 403, "AuthorizationPermissionMismatch", "ask for the permission"),
     ("abfs", 404, "ContainerNotFound", "create it, or correct the URL"),
     ("gs", 401, "Invalid Credentials", "log in again"),
+    ("gs", 400, "User project specified in the request is invalid.", "correct the driver's project"),
+    ("gs", 403, "Caller does not have required permission to use project mine.", "correct the driver's project"),
     ("gs", 404, "The specified bucket does not exist.", "create it, or correct the URL"),
 ]
 

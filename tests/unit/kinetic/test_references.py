@@ -1,5 +1,6 @@
 import json
 import multiprocessing
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -267,6 +268,32 @@ def test_data_that_changed_since_it_was_hashed_never_counts_as_uploaded(
     with pytest.raises(PackagingError, match="changed after its content was hashed"):
         handler.stage(data, store)
     assert keys(store) == []
+
+
+@pytest.mark.parametrize("now", [Path.unlink, Path.mkdir, os.mkfifo])
+def test_what_is_no_file_any_more_counts_as_changed(
+    handler: DataHandler, store: CountingStorage, folder: Path, now: Any
+) -> None:
+    data, path = Data(folder), folder / "a.txt"
+    data.content_hash()
+    path.unlink()
+    if now is not Path.unlink:
+        now(path)
+    with pytest.raises(PackagingError, match="changed after its content was hashed"):
+        handler.stage(data, store)
+    assert [key for key in keys(store) if key.endswith(".complete")] == []
+
+
+def test_a_name_that_is_no_text_is_refused_where_the_store_has_no_such(
+    handler: DataHandler, store: CountingStorage, folder: Path
+) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    (folder / name).write_bytes(b"1")
+    for url in ("gs://bucket", "s3://bucket/x", "abfs://box"):
+        with pytest.raises(PackagingError, match=r"caf.xe9.*is no text in UTF-8, and the store .*; rename it"):
+            handler.reference(Data(folder), store_url=url)
+    assert handler.stage(Data(folder), store)
+    assert f"cache/{Data(folder).content_hash()}/{name}" in keys(store)
 
 
 @pytest.fixture

@@ -49,6 +49,35 @@ def test_libraries_credentials_are_known_by_name() -> None:
     assert problem_of(kind("invalid_grant")) == "credentials"
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "problem"),
+    [
+        (
+            "google.auth.exceptions.RefreshError",
+            "invalid_grant: Invalid JWT: Token must be short-lived. Check your iat and exp values in the JWT claim.",
+            "clock",
+        ),
+        ("google.auth.exceptions.RefreshError", "invalid_grant: Invalid JWT Signature.", "credentials"),
+        (
+            "azure.core.exceptions.ClientAuthenticationError",
+            "Server failed.\nAuthenticationErrorDetail:The Date header in the request is incorrect.",
+            "clock",
+        ),
+        ("gcsfs.retry.HttpError", "User project specified in the request is invalid., 400", "project"),
+        ("gcsfs.retry.HttpError", "Bucket is a requester pays bucket but no user project provided., 400", "project"),
+    ],
+)
+def test_what_a_cloud_says_in_words_alone_is_told_apart(name: str, words: str, problem: str) -> None:
+    module, _, kind = name.rpartition(".")
+    assert problem_of(type(kind, (Exception,), {"__module__": module})(words)) == problem
+
+
+def test_a_log_in_at_amazon_that_ended_is_one_of_credentials() -> None:
+    exceptions = pytest.importorskip("botocore.exceptions")
+    for error in (exceptions.UnauthorizedSSOTokenError(), exceptions.SSOTokenLoadError(error_msg="expired")):
+        assert problem_of(error) == "credentials"
+
+
 def test_the_remedy_of_an_absent_bucket_is_no_part_of_the_sentence_that_others_add_theirs_to() -> None:
     with pytest.raises(StorageError) as caught, translated("write", "s3://b/k"):
         raise FileNotFoundError(errno.ENOENT, "The specified bucket does not exist")

@@ -2,8 +2,11 @@
 
 import errno
 import io
+import threading
 import tracemalloc
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +186,28 @@ def test_a_store_that_tells_no_size_is_believed(telling: Telling, tmp_path: Path
     assert found.objects == (("telling://x/one", "one", None),)
     found.download(tmp_path / "x", log=journal)
     assert (tmp_path / "x/one").read_bytes() == b"123"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files whole, whatever range is asked for."""
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+def test_a_server_on_the_web_that_knows_no_ranges_is_read_too(tmp_path: Path, journal: Journal) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/long").write_bytes(bytes(range(256)) * (80 << 10))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path / "set")) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            found = RemoteData.find(remote(f"http://127.0.0.1:{server.server_port}/long"), journal)
+            found.download(tmp_path / "long", log=journal)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert (tmp_path / "long").read_bytes() == (tmp_path / "set/long").read_bytes()
+    assert journal.warnings == []
 
 
 class Zeros(AbstractFileSystem):  # type: ignore[misc]  # fsspec publishes no types
