@@ -79,7 +79,7 @@ def open_any(url: str, context: DriverContext, policy: Policy | None = None) -> 
         kind = get_filesystem_class(scheme)
     except ValueError as error:
         near = difflib.get_close_matches(scheme, available_protocols(), n=1)
-        question = f"; did you mean {near[0]!r}?" if near else ""
+        question = f"; did you mean {near[0]!r}?" if near else "."
         raise ConfigError(
             f"fsspec knows no driver for {scheme}://{question} Install the package that brings it, or use another store"
         ) from error
