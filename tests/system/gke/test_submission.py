@@ -1,5 +1,6 @@
 """Submission: one job, whatever becomes of requests and answers; and one sentence where it cannot be."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import attrs
 import pytest
 
+from kinetic.jobs.lastwords import last_words
 from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.model.job import JobSpec, JobState, JobStatus
 from kinetic_core.wire.reference import Reference
 from kinetic_gke.backend import GkeBackend
 from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster, running_cluster
+from tests.fakes.kube.objects import name_of
 from tests.fakes.kube.waiting import Room, until
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
 
@@ -177,7 +180,7 @@ def slice_of_four(room: Room) -> Iterator[None]:
     """Add the nodes of a TPU slice."""
     labels = {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice", "cloud.google.com/gke-tpu-topology": "4x4"}
     # A node's capacity is its kubelet's to tell; what a test makes has what it says.
-    capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "4"}
+    capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "8"}
     for number in range(4):
         node = {"metadata": {"name": f"{room.namespace}-{number}", "labels": labels}, "status": {"capacity": capacity}}
         room.core.create_node({**node, "status": {"capacity": capacity, "allocatable": capacity}})
@@ -232,6 +235,30 @@ def test_of_several_hosts_the_lowest_that_failed_by_itself_is_named_and_its_log_
     assert state.reason == "host 2: exited with code 3"
     ref = gke.backend.submit(spec)
     assert "the end of host 2" in "".join(gke.backend.host_logs(ref, host=2, tail=5))
+
+
+@pytest.mark.usefixtures("slice_of_four")
+def test_every_host_that_failed_by_itself_is_told_of_also_when_its_log_went_with_its_node(
+    healed: Cluster, gke: Gke
+) -> None:
+    spec = gke.job(lambda: time.sleep(600))
+    spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
+    ref = gke.backend.submit(spec)
+    until(lambda: [pod["status"]["phase"] for pod in gke.room.pods(job_name(ref.job_id))] == ["Running"] * 4)
+    pods = gke.room.pods(job_name(ref.job_id))
+    hosts = {int(name_of(pod).split("-")[-2]): pod["spec"]["nodeName"] for pod in pods}
+    node = max(hosts.values(), key=list(hosts.values()).count)
+    lost = sorted(host for host in hosts if hosts[host] == node)
+    gke.backend.status(ref)
+    gke.backend.status(ref)  # the second look is the watch's, which knows of pods that are gone
+    healed.act("lose-node", node=node)
+    list(gke.backend.events(ref, timeout_s=WAIT_S))
+    state = gke.backend.status(ref)
+    assert len(lost) > 1
+    assert [state.failed_host, *state.also_failed] == lost
+    told = last_words(ref, state, gke.backend).splitlines()
+    assert [line.partition("kinetic-job")[0] for line in told] == [f"[host {host}] kinetic: the pod " for host in lost]
+    assert all(line.endswith(" is gone, and its log with it") for line in told)
 
 
 def test_a_job_that_its_time_to_live_has_taken_is_not_found_and_its_result_stays(gke: Gke, tmp_path: Path) -> None:
