@@ -55,12 +55,9 @@ class Access:
                 return _client_of(google_config(self.context, self.endpoint), self.context)
             if self.context == IN_CLUSTER:
                 return _in_cluster()
-            made: client.ApiClient = config.new_client_from_config(
-                config_file=self.kubeconfig, context=self.context, persist_config=False
-            )
+            return _by_kubeconfig(self.kubeconfig, self.context)
         except _UNREADABLE as error:
             raise ClusterError(f"{self.name} cannot be reached: {error}; {self._remedy}") from error
-        return made
 
     @property
     def _remedy(self) -> str:
@@ -130,8 +127,25 @@ def _contexts(paths: str) -> tuple[tuple[str, ...], str]:
 
 
 def _names(paths: list[str]) -> list[str]:
-    merged = config.kube_config.KubeConfigMerger(os.pathsep.join(paths)).config
-    return [str(one["name"]) for one in merged.value.get("contexts") or []]
+    return [str(one["name"]) for one in _merged(os.pathsep.join(paths)).value.get("contexts") or []]
+
+
+def _merged(paths: str) -> Any:
+    return config.kube_config.KubeConfigMerger(paths).config
+
+
+def _by_kubeconfig(paths: str, context: str) -> client.ApiClient:
+    configuration = client.Configuration()
+    config.load_kube_config(
+        config_file=paths, context=context, client_configuration=configuration, persist_config=False
+    )
+    # The client of one generation reads it, that of the other does not.
+    merged = _merged(paths)
+    cluster = merged["contexts"].get_with_name(context)["context"]["cluster"]
+    proxy = merged["clusters"].get_with_name(cluster)["cluster"].safe_get("proxy-url")
+    if proxy:
+        configuration.proxy = proxy
+    return client.ApiClient(configuration)
 
 
 def _in_cluster() -> client.ApiClient:
