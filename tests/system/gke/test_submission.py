@@ -1,6 +1,7 @@
 """Submission: one job, whatever becomes of requests and answers; and one sentence where it cannot be."""
 
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.model.job import JobSpec, JobState, JobStatus
 from kinetic_core.wire.reference import Reference
 from kinetic_gke.backend import GkeBackend
+from kinetic_gke.cluster.refusal import ClusterError
+from kinetic_gke.cluster.sharing import close_clusters
 from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster, running_cluster
 from tests.fakes.kube.objects import name_of
@@ -289,3 +292,43 @@ def test_a_mounted_bucket_is_the_functions_to_read(cluster: Cluster, gke: Gke) -
     assert gke.value(spec) == "pixels"
     pod = gke.room.pod(job_name(spec.job_id))
     assert pod["metadata"]["annotations"]["gke-gcsfuse/volumes"] == "true"
+
+
+def test_a_single_object_is_mounted_with_the_directory_it_lies_in(cluster: Cluster, gke: Gke) -> None:
+    folder = cluster.buckets / "weights" / "llm" / "7b"
+    folder.mkdir(parents=True)
+    (folder / "model.bin").write_text("numbers")
+
+    def read() -> str:
+        import os
+        import pathlib
+
+        return pathlib.Path(os.environ["WHERE"], "model.bin").read_text()
+
+    spec = gke.job(read, hidden={"WHERE": "/data/llm"})
+    reference = Reference(
+        uri="gs://weights/llm/7b/model.bin", is_dir=False, mount_path="/data/llm/model.bin", fuse=True
+    )
+    spec = attrs.evolve(spec, volumes=(reference.to_dict(),))
+    assert gke.run(spec).status is JobStatus.SUCCEEDED
+    assert gke.value(spec) == "numbers"
+
+
+def test_neither_tokens_nor_secrets_are_logged_or_told(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    token = healed.act("token", user="ann", admin=True)
+    ann = gke_at(gke.room, healed.kubeconfig(tmp_path / "ann.json", token=token), tmp_path / "ann")
+    told: list[object] = []
+    spec = ann.job(lambda: 7, hidden={"TOKEN": "s3cr3t"})
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/", status=500, times=2)
+    ref = ann.backend.submit(spec)
+    told += [ref.to_json(), repr(spec), *ann.backend.events(ref, timeout_s=WAIT_S), ann.backend.status(ref)]
+    healed.act("revoke", user="ann")
+    close_clusters()
+    for ask in (ann.backend.status, lambda _: list(ann.backend.find())):
+        with pytest.raises(ClusterError) as refused:
+            ask(ref)
+        told += ["".join(traceback.format_exception(refused.value))]
+    told += [ann.log.records, repr(ann.backend)]
+    assert ann.log.records != []
+    assert token not in str(told)
+    assert "s3cr3t" not in str(told)
