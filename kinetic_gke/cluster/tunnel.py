@@ -41,6 +41,7 @@ class Tunnel:
         self._wire: Any = websocket.sock
         # What encrypts the bytes of both directions must not be used by two threads at once.
         self._lock = threading.Lock()
+        self._closing = threading.Lock()
         self._numbered: set[bytes] = set()
         self._kept = b""
         self.error = ""
@@ -84,10 +85,12 @@ class Tunnel:
             raise ConnectionResetError(str(error)) from error
 
     def close(self) -> None:
-        """End it, also for the thread that receives; nothing happens the second time."""
+        """End it, also for the thread that receives; nothing happens the second time, also in two threads at once."""
         with contextlib.suppress(OSError):
             self._wire.shutdown(socket.SHUT_RDWR)
-        self._websocket.shutdown()
+        # Not the other lock: who receives may hold that until the shutdown above has woken him.
+        with self._closing:
+            self._websocket.shutdown()
 
     def _ping(self) -> None:
         try:

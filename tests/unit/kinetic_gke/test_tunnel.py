@@ -3,7 +3,9 @@
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import attrs
 import pytest
@@ -74,3 +76,21 @@ def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(monkeypat
                 open_tunnel(api, "default", "pod", 5678)
             assert refused.value.may_pass
             api.rest_client.pool_manager.clear()
+
+
+def test_a_tunnel_is_closed_by_two_threads_at_once() -> None:
+    class Slow(WebSocket):
+        """Gives the other thread the time that a busy machine would."""
+
+        def shutdown(self) -> None:
+            if self.sock:
+                time.sleep(0.05)
+                self.sock.close()
+                self.sock = None
+
+    here, there = socket.socketpair()
+    websocket = Slow()
+    websocket.sock = here
+    tunnel = Tunnel(websocket)
+    with there, ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda _: tunnel.close(), range(2))) == [None, None]
