@@ -72,7 +72,7 @@ class JobLog:
             if len(pods) > 1:
                 yield f"==> {pod['metadata']['name']} <==\n"
             yield from log
-        if look is not None and not look.of_host(self.host) and is_over(look):
+        if look is not None and not look.of_host(self.host) and _had_pods(look):
             yield "kinetic: none of its pods is left, and their logs are gone with them\n"
 
     def follow(self, tail: int | None) -> Iterator[str]:
@@ -180,6 +180,12 @@ def _pieces(reply: Any) -> Iterator[bytes]:
         raise _CutError(refusal_of(error).message) from error
     if rest:
         yield rest
+
+
+def _had_pods(look: Look) -> bool:
+    """Tell whether a job has ended that had pods once."""
+    status = look.job.get("status") or {}
+    return is_over(look) and bool(status.get("failed") or status.get("succeeded"))
 
 
 def _has_log(pod: Json) -> bool:

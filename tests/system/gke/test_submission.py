@@ -163,6 +163,7 @@ def test_a_job_in_a_queue_says_so_runs_when_it_is_admitted_and_can_be_cancelled(
     assert gke.backend.status(second).status is JobStatus.CANCELLED
     assert room.finished(job_name(second.job_id))["status"].get("failed") is None
     assert room.pods(job_name(second.job_id)) == []
+    assert gke.log_of(second) == ""
 
 
 def test_a_sites_plugins_patch_the_pods_and_learn_no_secret(gke: Gke) -> None:
