@@ -1,10 +1,11 @@
 """What Google Kubernetes Engine sells: GPUs by number, TPU slices by topology, and the machines that carry them.
 
-Sources, of September 2026:
+Sources, of November 2026:
 GPUs and their machine types: cloud.google.com/compute/docs/gpus and
 cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus (node labels, and the numbers that a pod may ask for).
 TPU machine types, node labels and topologies: cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus.
-Shapes of large v4 and v5p slices: cloud.google.com/tpu/docs/v4 and cloud.google.com/tpu/docs/v5p.
+Shapes of large slices: cloud.google.com/tpu/docs/v4, cloud.google.com/tpu/docs/v5p and
+docs.cloud.google.com/tpu/docs/tpu7x (Ironwood; docs.cloud.google.com/kubernetes-engine/docs/concepts/tpu-ironwood).
 """
 
 import math
@@ -127,7 +128,7 @@ GPUS: Final[Mapping[str, Gpu]] = MappingProxyType(
 )
 """By the names of the grammar. N1 machines are the smallest usual ones: GPUs are attached to them in any number."""
 
-_V4_AND_V5P: Final = (
+_CUBES: Final = (
     *("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4", "4x4x8"),
     *("4x8x8", "8x8x8", "8x8x16", "8x16x16", "16x16x16"),
 )
@@ -151,15 +152,22 @@ TPUS: Final[Mapping[str, Tpu]] = MappingProxyType(
             )
         ),
         "v5p": Tpu(
-            slices=_slices("tpu-v5p-slice", "ct5p-hightpu-4t", 4, *_V4_AND_V5P, "16x16x24"),
+            slices=_slices("tpu-v5p-slice", "ct5p-hightpu-4t", 4, *_CUBES, "16x16x24"),
             most_chips_of_blocks=6144,
         ),
-        "v4": Tpu(slices=_slices("tpu-v4-podslice", "ct4p-hightpu-4t", 4, *_V4_AND_V5P), most_chips_of_blocks=4096),
+        "v4": Tpu(slices=_slices("tpu-v4-podslice", "ct4p-hightpu-4t", 4, *_CUBES), most_chips_of_blocks=4096),
         "v3": Tpu(
             slices=(
                 *_slices("tpu-v3-device", "ct3-hightpu-4t", 4, "2x2"),
                 *_slices("tpu-v3-slice", "ct3p-hightpu-4t", 4, "4x4", "4x8", "8x8", "8x16", "16x16", "16x32", "32x32"),
             )
+        ),
+        "v7x": Tpu(
+            slices=(
+                *_slices("tpu7x", "tpu7x-standard-1t", 1, "1x1x1"),
+                *_slices("tpu7x", "tpu7x-standard-4t", 4, *_CUBES),
+            ),
+            most_chips_of_blocks=9216,
         ),
     }
 )

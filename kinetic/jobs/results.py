@@ -1,11 +1,12 @@
 """From what a job left behind to a value or the real error."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from kinetic.jobs.cached import forget_damaged
 from kinetic.jobs.contexts import remove_damaged
+from kinetic.jobs.lastwords import last_words
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
 from kinetic.jobs.logend import shortened
 from kinetic.scratch import scratch
@@ -19,10 +20,9 @@ from kinetic_core.errors import (
     ResultUnavailableError,
 )
 from kinetic_core.model.job import JobState, JobStatus
-from kinetic_core.plugin import Backend, MultiHostBackend, Storage
+from kinetic_core.plugin import Backend, Storage
 from kinetic_core.wire.result import REMOTE_MESSAGE, REMOTE_TRACEBACK, REMOTE_TYPE, Result
 
-LOG_LINES: Final = 30
 _SHOWN_CHARS: Final = 300
 _FILE: Final = "file://"
 _USER_PHASES: Final = frozenset(("execute", "payload unpickle", None))
@@ -198,23 +198,17 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
     at = is_collected(storage, record.job_id)
     if at is not None:
         return collected(record.job_id, at)
-    lines = "".join(_last_lines(record, state, backend)).rstrip()
     code = f", exit code {state.exit_code}" if state.exit_code is not None else ""
     if state.status is JobStatus.NOT_FOUND:
         return JobFailedError(
             f"{record.job_id} ({record.func_name}) is gone without a result: {record.backend} knows no such job"
             f"{_because(state)}. It was removed, or never started because its client ended while submitting it"
         )
+    lines = last_words(record.ref, state, backend).rstrip()
     return JobFailedError(
         f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
         + (f"\nlast lines of its log:\n{shortened(lines)}" if lines else "; its log is empty")
     )
-
-
-def _last_lines(record: JobRecord, state: JobState, backend: Backend) -> Iterator[str]:
-    if state.failed_host is None:
-        return backend.logs(record.ref, tail=LOG_LINES)
-    return cast("MultiHostBackend", backend).host_logs(record.ref, host=state.failed_host, tail=LOG_LINES)
 
 
 def _because(state: JobState) -> str:

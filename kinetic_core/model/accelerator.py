@@ -26,16 +26,18 @@ GPUS: Final = (
     "t4",
     "v100",
 )
-TPUS: Final[Mapping[str, int]] = MappingProxyType({"v2": 4, "v3": 4, "v4": 4, "v5litepod": 8, "v5p": 4, "v6e": 8})
+TPUS: Final[Mapping[str, int]] = MappingProxyType(
+    {"v2": 4, "v3": 4, "v4": 4, "v5litepod": 8, "v5p": 4, "v6e": 8, "v7x": 4}
+)
 """TPU generations, with the most chips that one host has."""
-_ALIASES: Final = MappingProxyType({"v5e": "v5litepod", "v5lite": "v5litepod"})
+_ALIASES: Final = MappingProxyType({"tpu7x": "v7x", "v5e": "v5litepod", "v5lite": "v5litepod"})
 _LABELS: Final = MappingProxyType(
     {"a100-40gb": "a100", "h100-80gb": "h100", "h100-mega-80gb": "h100-mega", "h200-141gb": "h200"}
 )
 """GPUs by the names that their makers and Google Cloud's node labels give them."""
 _COUNTED: Final = re.compile(r"(?P<name>.+?)(?:x(?P<times>\d+)|:(?P<colon>\d+))?")
 _COUNT: Final = re.compile(r"([-:]\d+(x\d+)*|x\d+)$")
-_TPU: Final = re.compile(r"(?P<name>v[0-9a-z]+?)(?:-(?:(?P<topology>\d+(?:x\d+){1,2})|(?P<chips>\d+)))?")
+_TPU: Final = re.compile(r"(?P<name>(?:v|tpu)[0-9a-z]+?)(?:-(?:(?P<topology>\d+(?:x\d+){1,2})|(?P<chips>\d+)))?")
 
 
 @attrs.frozen(kw_only=True)
@@ -151,8 +153,8 @@ def _positive(text: str, digits: str) -> int:
 def _unknown(text: str, base: str) -> NoReturn:
     tpus = (*TPUS, *_ALIASES)
     known = ["cpu", "gpu", "tpu", *GPUS, *tpus, *(f"gpu-{name}" for name in GPUS), *(f"tpu-{name}" for name in tpus)]
-    near = difflib.get_close_matches(base, known, n=3)
-    near = near or difflib.get_close_matches(_COUNT.sub("", base), known, n=3, cutoff=0.5)
+    name = _COUNT.sub("", base)
+    near = difflib.get_close_matches(name, known, n=3) or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = (
         f"did you mean {', '.join(map(repr, near))}?" if near else f"known are {', '.join(known[: -len(GPUS + tpus)])}"
     )

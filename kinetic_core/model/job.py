@@ -42,6 +42,8 @@ class JobState:
     exit_code: int | None = None
     failed_host: int | None = None
     """The lowest host that failed by itself, of several; only a backend that shows each host's log says it."""
+    also_failed: tuple[int, ...] = ()
+    """The other hosts that failed by themselves, lowest first."""
 
 
 @attrs.frozen(kw_only=True)

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
 _UNREADABLE: Final = (config.ConfigException, YAMLError, OSError, ValueError)
 _PARTS: Final = 4
 IN_CLUSTER: Final = "in-cluster"
+_HINTS: Final = {"gke-gcloud-auth-plugin": "install it with: gcloud components install gke-gcloud-auth-plugin"}
 _TIMEOUT_S: Final = 30
 
 
@@ -55,12 +57,9 @@ class Access:
                 return _client_of(google_config(self.context, self.endpoint), self.context)
             if self.context == IN_CLUSTER:
                 return _in_cluster()
-            made: client.ApiClient = config.new_client_from_config(
-                config_file=self.kubeconfig, context=self.context, persist_config=False
-            )
+            return _by_kubeconfig(self.kubeconfig, self.context)
         except _UNREADABLE as error:
             raise ClusterError(f"{self.name} cannot be reached: {error}; {self._remedy}") from error
-        return made
 
     @property
     def _remedy(self) -> str:
@@ -130,8 +129,37 @@ def _contexts(paths: str) -> tuple[tuple[str, ...], str]:
 
 
 def _names(paths: list[str]) -> list[str]:
-    merged = config.kube_config.KubeConfigMerger(os.pathsep.join(paths)).config
-    return [str(one["name"]) for one in merged.value.get("contexts") or []]
+    return [str(one["name"]) for one in _merged(os.pathsep.join(paths)).value.get("contexts") or []]
+
+
+def _merged(paths: str) -> Any:
+    return config.kube_config.KubeConfigMerger(paths).config
+
+
+def _by_kubeconfig(paths: str, name: str) -> client.ApiClient:
+    """Return a client of the cluster of a context.
+
+    Raises:
+        ClusterError: What is to give its credentials gives none; the client would go on as nobody.
+    """
+    merged = _merged(paths)
+    context = merged["contexts"].get_with_name(name)["context"]
+    user = merged["users"].get_with_name(context["user"])["user"] if "user" in context else {}
+    program = str(user["exec"]["command"]) if "exec" in user else ""
+    if program and os.sep not in program and shutil.which(program) is None:
+        hint = " ".join(str(user["exec"].safe_get("installHint") or _HINTS.get(program, "install it")).split())
+        raise ClusterError(f"the cluster {name!r} cannot be reached: there is no program {program!r}; {hint}")
+    configuration = client.Configuration()
+    config.load_kube_config(config_file=paths, context=name, client_configuration=configuration, persist_config=False)
+    if program and not configuration.api_key and not configuration.cert_file:
+        raise ClusterError(
+            f"the cluster {name!r} cannot be reached: the program {program!r} gives no credentials; run it to see why"
+        )
+    # The client of one generation reads it, that of the other does not.
+    proxy = merged["clusters"].get_with_name(context["cluster"])["cluster"].safe_get("proxy-url")
+    if proxy:
+        configuration.proxy = proxy
+    return client.ApiClient(configuration)
 
 
 def _in_cluster() -> client.ApiClient:

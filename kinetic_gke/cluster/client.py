@@ -2,17 +2,20 @@
 
 import json
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 import attrs
 from kubernetes import client as kubernetes
 from kubernetes.watch.watch import iter_resp_lines
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
-from urllib3.util import Retry
+from urllib3.connection import HTTPConnection
+from urllib3.util import Retry, make_headers
 
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.access import Access
@@ -33,6 +36,15 @@ _CONNECTIONS: Final = 64
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 60.0
 _STREAM_SLACK_S: Final = 30.0
+# A stream whose other end is gone without a word is known to be within a minute, where the platform can.
+_KEEP_ALIVE: Final = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)
+    ),
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -214,14 +226,23 @@ def _apis(api: Any) -> Apis:
     # Of more at the same time, each would be closed after its answer, with a warning.
     settings = api.rest_client.pool_manager.connection_pool_kw
     settings["maxsize"] = _CONNECTIONS
-    # Who cannot connect is tried again by `ask` alone.
-    settings["retries"] = Retry(connect=0)
+    # Who cannot connect, or whose proxy refuses (which counts as other), is tried again by `ask` alone.
+    settings["retries"] = Retry(connect=0, other=0)
+    settings["socket_options"] = [*HTTPConnection.default_socket_options, *_KEEP_ALIVE]
+    _know_password(api.rest_client.pool_manager)
     return Apis(
         api=api,
         batch=kubernetes.BatchV1Api(api),
         core=kubernetes.CoreV1Api(api),
         authorization=kubernetes.AuthorizationV1Api(api),
     )
+
+
+def _know_password(manager: Any) -> None:
+    """Let requests tell a proxy the user and password that its address has, as `kubectl` does."""
+    address = getattr(manager, "proxy", None)
+    if address is not None and address.auth and "proxy-authorization" not in manager.proxy_headers:
+        manager.proxy_headers.update(make_headers(proxy_basic_auth=unquote(address.auth)))
 
 
 def _pause_s(state: RetryCallState) -> float:

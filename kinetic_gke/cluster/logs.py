@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterator, Mapping
+from enum import Enum, auto
 from typing import Any, Final
 
 import attrs
@@ -9,11 +10,12 @@ import attrs
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Json
+from kinetic_gke.cluster.hostlogs import ahead
 from kinetic_gke.cluster.loglines import LogPosition
 from kinetic_gke.cluster.namespace import Namespace, Waiter
 from kinetic_gke.cluster.refusal import OF_THE_CLIENT, ClusterError, Refusal, refusal_of
 from kinetic_gke.diagnosis.look import Look, phase, worker_status
-from kinetic_gke.diagnosis.state import state_of
+from kinetic_gke.diagnosis.state import is_over, state_of
 from kinetic_gke.manifest.pod import WORKER
 
 _NOT_YET: Final = 400
@@ -35,6 +37,17 @@ class _LostError(Exception):
     """The server does not give the log, and will not."""
 
 
+class _End(Enum):
+    """How a stream ended."""
+
+    WHOLE = auto()
+    """Nothing more is to be had."""
+    CUT = auto()
+    """More may be."""
+    GONE = auto()
+    """The pod is not there."""
+
+
 @attrs.frozen(kw_only=True)
 class JobLog:
     """The log of one job. What goes wrong with it is told, and decides nothing."""
@@ -54,10 +67,13 @@ class JobLog:
         """
         look = self._look()
         pods = [] if look is None else [pod for pod in look.of_host(self.host) if _has_log(pod)]
-        for pod in pods:
+        logs = [self._pod(pod, tail=tail, waiter=None) for pod in pods]
+        for pod, log in zip(pods, logs if tail is None else ahead(logs), strict=True):
             if len(pods) > 1:
                 yield f"==> {pod['metadata']['name']} <==\n"
-            yield from self._pod(pod, tail=tail, waiter=None)
+            yield from log
+        if look is not None and not look.of_host(self.host) and _had_pods(look):
+            yield "kinetic: none of its pods is left, and their logs are gone with them\n"
 
     def follow(self, tail: int | None) -> Iterator[str]:
         """Yield what was written, and what will be, until the job has ended, attempt after attempt."""
@@ -90,11 +106,13 @@ class JobLog:
             was_over = waiter is None or self._is_over(name)
             before, began_s = position.lines, time.monotonic()
             try:
-                is_whole = yield from self._attempt(name, position, follow=not was_over, tail=tail)
+                end = yield from self._attempt(name, position, follow=not was_over, tail=tail)
             except (_LostError, ClusterError) as error:
                 self._lost(str(error))
                 return
-            if is_whole and was_over:
+            if end is not _End.CUT and was_over:
+                if end is _End.GONE and waiter is None and not position.lines:
+                    yield f"kinetic: the pod {name} is gone, and its log with it\n"
                 return
             # A stream that ended well: the worker may have ended, of which the watch is about to tell.
             went_well = position.lines > before or time.monotonic() - began_s > _GOOD_STREAM_S
@@ -105,18 +123,20 @@ class JobLog:
 
     def _attempt(
         self, pod: str, position: LogPosition, *, follow: bool, tail: int | None
-    ) -> Generator[str, None, bool]:
-        """Yield what one stream gives; return whether it was whole, or nothing more is to be had."""
+    ) -> Generator[str, None, _End]:
+        """Yield what one stream gives; return how it ended."""
         try:
             yield from self._stream(pod, position, follow=follow, tail=tail)
         except _CutError as error:
             self.log.debug("log_cut", job_id=self.job_id, pod=pod, why=str(error))
-            return False
+            return _End.CUT
         except Refusal as refusal:
-            if refusal.status in {_NO_POD, _NOT_YET} or refusal.may_pass:
-                return refusal.status == _NO_POD or (refusal.status == _NOT_YET and not follow)
+            if refusal.status == _NO_POD:
+                return _End.GONE
+            if refusal.status == _NOT_YET or refusal.may_pass:
+                return _End.CUT if follow or refusal.may_pass else _End.WHOLE
             raise _LostError(str(refusal)) from refusal
-        return True
+        return _End.WHOLE
 
     def _stream(self, pod: str, position: LogPosition, *, follow: bool, tail: int | None) -> Iterator[str]:
         since_s = position.since_s
@@ -160,6 +180,12 @@ def _pieces(reply: Any) -> Iterator[bytes]:
         raise _CutError(refusal_of(error).message) from error
     if rest:
         yield rest
+
+
+def _had_pods(look: Look) -> bool:
+    """Tell whether a job has ended that had pods once."""
+    status = look.job.get("status") or {}
+    return is_over(look) and bool(status.get("failed") or status.get("succeeded"))
 
 
 def _has_log(pod: Json) -> bool:

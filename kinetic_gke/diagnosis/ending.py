@@ -73,8 +73,8 @@ def _of_hosts(look: Look) -> JobState | None:
         return None
     first, *others = failures
     too = f"; also failed: {', '.join(f'host {host}' for host in others)}" if others else ""
-    state = failures[first]
-    return attrs.evolve(state, reason=f"host {first}: {state.reason}{too}", failed_host=first)
+    reason = f"host {first}: {failures[first].reason}{too}"
+    return attrs.evolve(failures[first], reason=reason, failed_host=first, also_failed=tuple(others))
 
 
 def _ended_by_itself(pod: Json) -> bool:

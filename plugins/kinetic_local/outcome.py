@@ -12,7 +12,7 @@ record."""
 class Outcome:
     """How one attempt ended."""
 
-    __slots__ = ("exit_code", "failed_host", "infrastructure", "reason", "status")
+    __slots__ = ("also_failed", "exit_code", "failed_host", "infrastructure", "reason", "status")
 
     def __init__(
         self,
@@ -22,6 +22,7 @@ class Outcome:
         *,
         infrastructure: bool = False,
         failed_host: int | None = None,
+        also_failed: tuple[int, ...] = (),
     ) -> None:
         """Keep the facts.
 
@@ -31,12 +32,14 @@ class Outcome:
             exit_code: As a shell shows it: 128 + the signal's number for a signal.
             infrastructure: Neither the function nor the user ended it, so that another attempt may help.
             failed_host: The host that this is about, where there are several.
+            also_failed: The others that failed by themselves.
         """
         self.status = status
         self.reason = reason
         self.exit_code = exit_code
         self.infrastructure = infrastructure
         self.failed_host = failed_host
+        self.also_failed = also_failed
 
 
 class Limits:
@@ -102,13 +105,15 @@ def outcome_of_hosts(failed: Mapping[int, Outcome], *, hosts: int) -> Outcome:
     outcome = failed[first]
     if hosts == 1:
         return outcome
-    others = ", ".join(f"host {host}" for host in sorted(failed) if host != first)
+    others = tuple(host for host in sorted(failed) if host != first)
+    too = f"; also failed: {', '.join(f'host {host}' for host in others)}" if others else ""
     return Outcome(
         outcome.status,
-        f"host {first}: {outcome.reason}" + (f"; also failed: {others}" if others else ""),
+        f"host {first}: {outcome.reason}{too}",
         outcome.exit_code,
         infrastructure=all(one.infrastructure for one in failed.values()),
         failed_host=first,
+        also_failed=others,
     )
 
 

@@ -181,6 +181,7 @@ def _state(last: Mapping[str, Any]) -> JobState:
         reason=reason,
         exit_code=details.get("exit_code"),
         failed_host=details.get("failed_host"),
+        also_failed=tuple(map(int, filter(None, (details.get("also_failed") or "").split(",")))),
     )
 
 

@@ -54,7 +54,12 @@ class Supervision:
         except Exception as error:  # noqa: BLE001 - whatever it is, the job must end with a reason
             outcome = Outcome("FAILED", f"the job's supervisor failed: {type(error).__name__}: {error}")
         self.record(
-            "job_ended", outcome.status, outcome.reason, exit_code=outcome.exit_code, failed_host=outcome.failed_host
+            "job_ended",
+            outcome.status,
+            outcome.reason,
+            exit_code=outcome.exit_code,
+            failed_host=outcome.failed_host,
+            also_failed=",".join(map(str, outcome.also_failed)) or None,
         )
         # Only now: who finds the file gone looks for the last event.
         Path(self._job.live).unlink(missing_ok=True)

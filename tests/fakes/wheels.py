@@ -7,7 +7,9 @@ import zipfile
 from pathlib import Path
 
 
-def write_wheel(folder: Path, name: str, *, version: str = "1", text: str = "", script: str = "") -> Path:
+def write_wheel(
+    folder: Path, name: str, *, version: str = "1", text: str = "", script: str = "", metadata: str = ""
+) -> Path:
     """Write a wheel with one module of the distribution's name.
 
     Args:
@@ -16,11 +18,12 @@ def write_wheel(folder: Path, name: str, *, version: str = "1", text: str = "", 
         version: Of the distribution.
         text: The module's.
         script: Name of a console script that calls the module's `main`; none when empty.
+        metadata: More lines of it, such as `Requires-Dist: numpy`.
     """
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": textwrap.dedent(text),
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{metadata}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     if script:

@@ -15,7 +15,7 @@ from kinetic_core.plugin import AcceleratorInfo
 from kinetic_gke.accelerators import Hardware, hardware, listing
 from kinetic_gke.machines import GPUS, TPUS
 
-ALIASES = {"v5e": "v5litepod", "v5lite": "v5litepod"}
+ALIASES = {"tpu7x": "v7x", "v5e": "v5litepod", "v5lite": "v5litepod"}
 SIZES = st.lists(st.integers(1, 64), min_size=2, max_size=3).map(tuple)
 ACCELERATORS = st.one_of(
     st.builds(Accelerator, kind=st.just("cpu"), count=st.just(0), spot=st.booleans()),
@@ -112,7 +112,7 @@ def test_hosts_times_chips_is_what_was_asked_for_and_what_the_topology_has(accel
 
 
 @given(
-    st.sampled_from(["v4", "v5p"]),
+    st.sampled_from(["v4", "v5p", "v7x"]),
     st.lists(st.integers(1, 24).map(lambda size: 4 * size), min_size=3, max_size=3).map(sorted),
 )
 def test_blocks_of_four_make_a_slice_up_to_the_size_of_a_pod(name: str, sizes: list[int]) -> None:

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -151,6 +152,50 @@ def test_a_pod_reaches_its_own_cluster(
     ref = pod.backend.submit(pod.job(lambda: 7))
     assert ref.details["context"] == IN_CLUSTER
     pod.backend.cancel(ref)
+
+
+def by_program(gke: Gke, folder: Path, program: Path | str, **more: str) -> Gke:
+    """Return a client that has its credentials from a program, as those of Google's clusters do."""
+    config = json.loads(gke.kubeconfig.read_text())
+    version = "client.authentication.k8s.io/v1beta1"
+    config["users"][0]["user"] = {"exec": {"apiVersion": version, "command": str(program), **more}}
+    path = folder / "program.json"
+    path.write_text(json.dumps(config))
+    return gke_at(gke.room, path, folder / "there")
+
+
+def test_a_program_gives_the_credentials_and_again_when_they_are_worth_nothing_any_more(
+    cluster: Cluster, gke: Gke, tmp_path: Path
+) -> None:
+    token, program = tmp_path / "token", tmp_path / "give"
+    said = {"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": {"token": "@"}}
+    program.write_text(f'#!/bin/sh\nsed "s/@/$(cat {token})/" {tmp_path}/said\n')
+    program.chmod(0o755)
+    (tmp_path / "said").write_text(json.dumps(said))
+    token.write_text(cluster.act("token", user="eve", admin=True))
+    there = by_program(gke, tmp_path, program)
+    assert list(there.backend.find()) == []
+    cluster.act("revoke", user="eve")
+    token.write_text(cluster.token)
+    assert list(there.backend.find()) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "more", "told"),
+    [
+        ("gke-gcloud-auth-plugin", {}, "there is no program 'gke-gcloud-auth-plugin'; install it with: gcloud"),
+        ("oidc-login", {"installHint": "Get it\nfrom us"}, "there is no program 'oidc-login'; Get it from us"),
+        ("fails", {}, "the program 'fails' gives no credentials; run it to see why"),
+    ],
+)
+def test_a_program_that_gives_no_credentials_is_named(
+    gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, more: dict[str, str], told: str
+) -> None:
+    (tmp_path / "fails").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "fails").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match=re.escape(told)):
+        list(by_program(gke, tmp_path, program, **more).backend.find())
 
 
 @pytest.fixture

@@ -126,6 +126,23 @@ def test_one_job_is_cancelled_while_it_runs_and_one_before_it_starts(gke: Gke, t
     assert 2 not in began(tmp_path)
 
 
+def test_a_job_that_was_taken_away_is_tried_again_and_no_other_is(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    specs = gated(gke, 3, tmp_path, retries=2)
+    refs = gke.backend.submit_many(specs)
+    until(lambda: began(tmp_path) == [0, 1, 2])
+    (job,) = jobs(gke.room)
+    (taken,) = [pod for pod in gke.room.pods(job["metadata"]["name"]) if "-2-" in pod["metadata"]["name"]]
+    (tmp_path / "began-2").unlink()
+    healed.disrupt(taken["metadata"]["name"], "shutdown", namespace=gke.room.namespace)
+    until((tmp_path / "began-2").exists)
+    (tmp_path / "gate").touch()
+    assert [end_of(gke, ref) for ref in refs] == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
+    starts = [[event.kind for event in gke.backend.events(ref)].count("job_started") for ref in refs]
+    assert starts == [1, 1, 2]
+    assert gke.backend.status(refs[1]).reason == "exited with code 1"
+    assert "==> " in gke.log_of(refs[2])
+
+
 def test_an_array_goes_when_the_last_of_its_jobs_is_removed(gke: Gke, tmp_path: Path) -> None:
     refs = gke.backend.submit_many(gated(gke, 3, tmp_path), max_concurrent=1)
     until(lambda: began(tmp_path) == [0])

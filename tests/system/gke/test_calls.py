@@ -118,6 +118,16 @@ def test_a_job_without_a_result_says_how_it_ended_with_its_last_lines(
     assert "last words" in ended.err
 
 
+def test_nothing_is_uploaded_for_a_job_that_the_cluster_would_not_take(
+    project: Project, environ: dict[str, str], tmp_path: Path
+) -> None:
+    code = "import train; train.double.options(namespace='nowhere')(5)"
+    ended = project.run(code, environ=environ, fails=True)
+    assert "PreflightError" in ended.err
+    assert "there is no namespace 'nowhere'" in ended.err
+    assert [path for path in (tmp_path / "store").rglob("*") if path.is_file()] == []
+
+
 def test_another_process_attaches_to_a_job_and_takes_its_value(project: Project, environ: dict[str, str]) -> None:
     first = project.run("import json, train; print(json.dumps(train.double.run_async(5).job_id))", environ=environ)
     code = f"import json, kinetic; print(json.dumps(kinetic.attach({first.said!r}).result(timeout=60)))"

@@ -14,6 +14,7 @@ import pytest
 from kinetic_core.errors import ConfigError
 from kinetic_gke.cluster.refusal import ClusterError
 from kinetic_gke.cluster.tunnel import Tunnel
+from kinetic_gke.manifest.command import debug_workspace
 from tests.fakes.dap import Dap
 from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.objects import name_of
@@ -53,12 +54,14 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(autouse=True)
-def workspaces() -> Iterator[None]:
+def workspaces(room: Room) -> Iterator[None]:
     """Remove the workspaces, which a pod takes with it; a pod of the test cluster has them on this machine."""
-    before = set(Path("/tmp").glob("kinetic-job-*"))
     yield
-    for path in set(Path("/tmp").glob("kinetic-job-*")) - before:
-        shutil.rmtree(path, ignore_errors=True)
+    # Of every job that was in the namespace of the test, also of those that are not there any more: others work too.
+    for name in {
+        event["involvedObject"]["name"] for event in room.events() if event["involvedObject"]["kind"] == "Job"
+    }:
+        shutil.rmtree(Path(debug_workspace(name)), ignore_errors=True)
 
 
 @pytest.fixture

@@ -94,6 +94,19 @@ def test_a_tail_is_of_lines(gke: Gke, tmp_path: Path) -> None:
     assert "".join(gke.backend.logs(ref, tail=2)) == f"{LINES[-1]}last words"
 
 
+def test_bytes_that_are_no_text_are_replaced(gke: Gke) -> None:
+    def talk() -> None:
+        import os
+
+        os.write(1, b"\xff\xfe\n\xe2\x82 half\n")
+
+    ref = gke.backend.submit(gke.job(talk))
+    list(gke.backend.events(ref, timeout_s=WAIT_S))
+    assert gke.backend.status(ref).status is JobStatus.SUCCEEDED
+    for text in (gke.log_of(ref), "".join(gke.backend.logs(ref, follow=True))):
+        assert spoken(text) == "\ufffd\ufffd\n\ufffd half\n"
+
+
 def test_a_log_that_nobody_gives_decides_nothing(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
     (tmp_path / "gate").touch()
     ref = talk(gke, tmp_path / "gate")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kinetic.jobs.lastwords import last_words
 from kinetic_core.model.job import JobRef, JobState, JobStatus
 from kinetic_gke.cluster.sharing import close_clusters
 from kinetic_gke.manifest.names import job_name
@@ -15,7 +16,7 @@ from tests.fakes.kube.waiting import until
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
 
 
-def running(gke: Gke) -> tuple[JobRef, str]:
+def running(gke: Gke, **options: Any) -> tuple[JobRef, str]:
     """Start a job that goes on for long; return it and its pod, once it runs."""
     told = gke.store.parent / "told"
     path = str(told)
@@ -26,7 +27,7 @@ def running(gke: Gke) -> tuple[JobRef, str]:
         pathlib.Path(path).write_text("running\n")
         time.sleep(600)
 
-    ref = gke.backend.submit(gke.job(linger, path))
+    ref = gke.backend.submit(gke.job(linger, path, **options))
     until(told.exists)
     return ref, name_of(gke.room.pod(job_name(ref.job_id), "Running"))
 
@@ -191,3 +192,30 @@ def test_a_preempted_job_with_retries_runs_again_and_the_functions_own_failure_d
     assert log.count("==> ") == 2
     assert "attempt 0\n" in log
     assert "attempt 1\n" in log
+    told = last_words(ref, gke.backend.status(ref), gke.backend)
+    assert [line for line in told.splitlines() if line.startswith("attempt")] == ["attempt 0", "attempt 1"]
+
+
+def test_an_attempt_whose_pod_is_gone_says_so_and_the_others_are_told(healed: Cluster, gke: Gke) -> None:
+    ref, pod = running(gke, retries=1)
+    gke.backend.status(ref)
+    gke.backend.status(ref)  # the second look is the watch's, which knows of pods that are gone
+    healed.disrupt(pod, "preempt", namespace=gke.room.namespace)
+    until(lambda: pod not in map(name_of, gke.room.pods(job_name(ref.job_id))))
+    again = name_of(gke.room.pod(job_name(ref.job_id), "Running"))
+    healed.disrupt(again, "oom", namespace=gke.room.namespace)
+    state = end_of(gke, ref)
+    told = last_words(ref, state, gke.backend)
+    assert f"==> {pod} <==\nkinetic: the pod {pod} is gone, and its log with it\n==> {again} <==\n" in told
+
+
+def test_a_job_without_any_pod_left_says_so(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    ref, pod = running(gke)
+    healed.disrupt(pod, "oom", namespace=gke.room.namespace)
+    gke.room.finished(job_name(ref.job_id))
+    gke.room.core.delete_namespaced_pod(pod, gke.room.namespace, grace_period_seconds=0)
+    until(lambda: gke.room.pods(job_name(ref.job_id)) == [])
+    later = gke_at(gke.room, gke.kubeconfig, tmp_path / "later")
+    assert last_words(ref, later.backend.status(ref), later.backend) == (
+        "kinetic: none of its pods is left, and their logs are gone with them\n"
+    )

@@ -1,5 +1,7 @@
 """Submission: one job, whatever becomes of requests and answers; and one sentence where it cannot be."""
 
+import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,12 +9,16 @@ from typing import Any
 import attrs
 import pytest
 
+from kinetic.jobs.lastwords import last_words
 from kinetic_core.errors import ConfigError, SubmissionError
 from kinetic_core.model.job import JobSpec, JobState, JobStatus
 from kinetic_core.wire.reference import Reference
 from kinetic_gke.backend import GkeBackend
+from kinetic_gke.cluster.refusal import ClusterError
+from kinetic_gke.cluster.sharing import close_clusters
 from kinetic_gke.manifest.names import job_name
 from tests.fakes.kube.cluster import Cluster, running_cluster
+from tests.fakes.kube.objects import name_of
 from tests.fakes.kube.waiting import Room, until
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
 
@@ -157,6 +163,7 @@ def test_a_job_in_a_queue_says_so_runs_when_it_is_admitted_and_can_be_cancelled(
     assert gke.backend.status(second).status is JobStatus.CANCELLED
     assert room.finished(job_name(second.job_id))["status"].get("failed") is None
     assert room.pods(job_name(second.job_id)) == []
+    assert gke.log_of(second) == ""
 
 
 def test_a_sites_plugins_patch_the_pods_and_learn_no_secret(gke: Gke) -> None:
@@ -177,7 +184,7 @@ def slice_of_four(room: Room) -> Iterator[None]:
     """Add the nodes of a TPU slice."""
     labels = {"cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice", "cloud.google.com/gke-tpu-topology": "4x4"}
     # A node's capacity is its kubelet's to tell; what a test makes has what it says.
-    capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "4"}
+    capacity = {"cpu": "100", "memory": "400Gi", "pods": "10", "google.com/tpu": "8"}
     for number in range(4):
         node = {"metadata": {"name": f"{room.namespace}-{number}", "labels": labels}, "status": {"capacity": capacity}}
         room.core.create_node({**node, "status": {"capacity": capacity, "allocatable": capacity}})
@@ -234,6 +241,30 @@ def test_of_several_hosts_the_lowest_that_failed_by_itself_is_named_and_its_log_
     assert "the end of host 2" in "".join(gke.backend.host_logs(ref, host=2, tail=5))
 
 
+@pytest.mark.usefixtures("slice_of_four")
+def test_every_host_that_failed_by_itself_is_told_of_also_when_its_log_went_with_its_node(
+    healed: Cluster, gke: Gke
+) -> None:
+    spec = gke.job(lambda: time.sleep(600))
+    spec = attrs.evolve(spec, options=attrs.evolve(spec.options, accelerator="v6e-16"))
+    ref = gke.backend.submit(spec)
+    until(lambda: [pod["status"]["phase"] for pod in gke.room.pods(job_name(ref.job_id))] == ["Running"] * 4)
+    pods = gke.room.pods(job_name(ref.job_id))
+    hosts = {int(name_of(pod).split("-")[-2]): pod["spec"]["nodeName"] for pod in pods}
+    node = max(hosts.values(), key=list(hosts.values()).count)
+    lost = sorted(host for host in hosts if hosts[host] == node)
+    gke.backend.status(ref)
+    gke.backend.status(ref)  # the second look is the watch's, which knows of pods that are gone
+    healed.act("lose-node", node=node)
+    list(gke.backend.events(ref, timeout_s=WAIT_S))
+    state = gke.backend.status(ref)
+    assert len(lost) > 1
+    assert [state.failed_host, *state.also_failed] == lost
+    told = last_words(ref, state, gke.backend).splitlines()
+    assert [line.partition("kinetic-job")[0] for line in told] == [f"[host {host}] kinetic: the pod " for host in lost]
+    assert all(line.endswith(" is gone, and its log with it") for line in told)
+
+
 def test_a_job_that_its_time_to_live_has_taken_is_not_found_and_its_result_stays(gke: Gke, tmp_path: Path) -> None:
     brief = gke_at(gke.room, gke.kubeconfig, tmp_path / "brief", KINETIC_GKE_TTL="1")
     spec = brief.job(lambda: 7)
@@ -262,3 +293,43 @@ def test_a_mounted_bucket_is_the_functions_to_read(cluster: Cluster, gke: Gke) -
     assert gke.value(spec) == "pixels"
     pod = gke.room.pod(job_name(spec.job_id))
     assert pod["metadata"]["annotations"]["gke-gcsfuse/volumes"] == "true"
+
+
+def test_a_single_object_is_mounted_with_the_directory_it_lies_in(cluster: Cluster, gke: Gke) -> None:
+    folder = cluster.buckets / "weights" / "llm" / "7b"
+    folder.mkdir(parents=True)
+    (folder / "model.bin").write_text("numbers")
+
+    def read() -> str:
+        import os
+        import pathlib
+
+        return pathlib.Path(os.environ["WHERE"], "model.bin").read_text()
+
+    spec = gke.job(read, hidden={"WHERE": "/data/llm"})
+    reference = Reference(
+        uri="gs://weights/llm/7b/model.bin", is_dir=False, mount_path="/data/llm/model.bin", fuse=True
+    )
+    spec = attrs.evolve(spec, volumes=(reference.to_dict(),))
+    assert gke.run(spec).status is JobStatus.SUCCEEDED
+    assert gke.value(spec) == "numbers"
+
+
+def test_neither_tokens_nor_secrets_are_logged_or_told(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    token = healed.act("token", user="ann", admin=True)
+    ann = gke_at(gke.room, healed.kubeconfig(tmp_path / "ann.json", token=token), tmp_path / "ann")
+    told: list[object] = []
+    spec = ann.job(lambda: 7, hidden={"TOKEN": "s3cr3t"})
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/", status=500, times=2)
+    ref = ann.backend.submit(spec)
+    told += [ref.to_json(), repr(spec), *ann.backend.events(ref, timeout_s=WAIT_S), ann.backend.status(ref)]
+    healed.act("revoke", user="ann")
+    close_clusters()
+    for ask in (ann.backend.status, lambda _: list(ann.backend.find())):
+        with pytest.raises(ClusterError) as refused:
+            ask(ref)
+        told += ["".join(traceback.format_exception(refused.value))]
+    told += [ann.log.records, repr(ann.backend)]
+    assert ann.log.records != []
+    assert token not in str(told)
+    assert "s3cr3t" not in str(told)

@@ -104,6 +104,15 @@ def test_a_line_that_is_cut_off_does_not_take_the_next_one_with_it(tmp_path: Pat
     assert read_lines(str(tmp_path))[1] == 1
 
 
+def test_which_hosts_failed_by_themselves_is_told(pod: ScriptedPod, ended: tuple[JobRef, Path]) -> None:
+    ref, folder = ended
+    events = open_events(str(folder))
+    append_event(events, "job_ended", "FAILED", "host 1: gone", failed_host=1, also_failed="2,3")
+    os.close(events)
+    state = pod.open().status(ref)
+    assert (state.failed_host, state.also_failed) == (1, (2, 3))
+
+
 def test_how_many_hosts_there_were_is_told_by_those_that_started(tmp_path: Path) -> None:
     events = open_events(str(tmp_path))
     append_event(events, "job_started", "RUNNING", pid=1, mark="", attempt=1)

@@ -79,7 +79,7 @@ def test_a_record_that_tells_of_missing_memory_is_out_of_memory() -> None:
 def test_of_several_hosts_the_lowest_that_failed_is_told_and_the_others_are_named() -> None:
     killed, failed = outcome_of(9, has_result=False), outcome_of(1 << 8, has_result=True)
     told = outcome_of_hosts({3: killed, 1: failed, 2: killed}, hosts=4)
-    assert (told.status, told.exit_code, told.failed_host) == ("FAILED", 1, 1)
+    assert (told.status, told.exit_code, told.failed_host, told.also_failed) == ("FAILED", 1, 1, (2, 3))
     assert told.reason == (
         "host 1: the function, or a step before it, failed (exit code 1); also failed: host 2, host 3"
     )
