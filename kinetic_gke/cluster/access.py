@@ -14,6 +14,7 @@ from yaml import YAMLError
 
 from kinetic_core.errors import ConfigError
 from kinetic_core.model.request import RunOptions
+from kinetic_gke.cluster.complaints import complaints
 from kinetic_gke.cluster.refusal import ClusterError
 
 _KUBECONFIG: Final = "KUBECONFIG"
@@ -21,7 +22,9 @@ _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 _OVERRIDE: Final = "CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER"
 _GOOGLE: Final = "https://container.googleapis.com/"
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
-_UNREADABLE: Final = (config.ConfigException, YAMLError, OSError, ValueError)
+# The last three: a kubeconfig that is YAML, and nothing like a kubeconfig.
+_UNREADABLE: Final = (config.ConfigException, YAMLError, OSError, ValueError, TypeError, LookupError, AttributeError)
+_SPEAKING: Final = (config.ConfigException, YAMLError, OSError)
 _PARTS: Final = 4
 IN_CLUSTER: Final = "in-cluster"
 _HINTS: Final = {"gke-gcloud-auth-plugin": "install it with: gcloud components install gke-gcloud-auth-plugin"}
@@ -124,7 +127,8 @@ def _contexts(paths: str) -> tuple[tuple[str, ...], str]:
         # A kubeconfig without a current context is one all the same.
         if "current-context" in str(error):
             return tuple(_names(there)), ""
-        raise ConfigError(f"the kubeconfig {paths} cannot be read: {error}") from error
+        what = str(error) if isinstance(error, _SPEAKING) else f"it is no kubeconfig ({type(error).__name__}: {error})"
+        raise ConfigError(f"the kubeconfig {paths} cannot be read: {what}") from error
     return tuple(str(one["name"]) for one in found), str((current or {}).get("name", ""))
 
 
@@ -150,10 +154,15 @@ def _by_kubeconfig(paths: str, name: str) -> client.ApiClient:
         hint = " ".join(str(user["exec"].safe_get("installHint") or _HINTS.get(program, "install it")).split())
         raise ClusterError(f"the cluster {name!r} cannot be reached: there is no program {program!r}; {hint}")
     configuration = client.Configuration()
-    config.load_kube_config(config_file=paths, context=name, client_configuration=configuration, persist_config=False)
+    with complaints() as complained:
+        config.load_kube_config(
+            config_file=paths, context=name, client_configuration=configuration, persist_config=False
+        )
     if program and not configuration.api_key and not configuration.cert_file:
+        said = f": {'; '.join(complained)}" if complained else ""
         raise ClusterError(
-            f"the cluster {name!r} cannot be reached: the program {program!r} gives no credentials; run it to see why"
+            f"the cluster {name!r} cannot be reached: the program {program!r} gives no credentials{said}; run it to see "
+            "why, or log in again"
         )
     # The client of one generation reads it, that of the other does not.
     proxy = merged["clusters"].get_with_name(context["cluster"])["cluster"].safe_get("proxy-url")

@@ -2,9 +2,11 @@
 
 import base64
 import json
+import logging
 import os
 import re
 import threading
+import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +22,7 @@ from kinetic_core.model.job import JobStatus
 from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_gke.cluster.access import IN_CLUSTER, Access, choose_access
 from kinetic_gke.cluster.refusal import ClusterError
+from tests.fakes.kube.certificates import make_context
 from tests.fakes.kube.cluster import Cluster
 from tests.fakes.kube.waiting import Room
 from tests.system.gke.conftest import Gke, gke_at
@@ -251,6 +254,73 @@ def test_a_damaged_kubeconfig_is_named(home: Path) -> None:
     path.write_text("][")
     with pytest.raises(ConfigError, match=r"\.kube/config cannot be read"):
         choose_access(OURS, context="", environ={}, home=home)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- 1\n- 2\n", "just text\n", "current-context: a\ncontexts: 3\n", '{"current-context": "a", "contexts": [1]}'],
+)
+def test_what_is_yaml_and_no_kubeconfig_is_named(home: Path, text: str) -> None:
+    (home / ".kube" / "config").write_text(text)
+    with pytest.raises(ConfigError, match=r"\.kube/config cannot be read"):
+        choose_access(OURS, context="", environ={}, home=home)
+
+
+def changed(gke: Gke, path: Path, *, cluster: dict[str, Any] | None = None, user: dict[str, Any]) -> Path:
+    """Write the kubeconfig with another user, and more of the cluster."""
+    config = json.loads(gke.kubeconfig.read_text())
+    config["users"][0]["user"] = user
+    config["clusters"][0]["cluster"] |= cluster or {}
+    path.write_text(json.dumps(config))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (None, "No such file or directory: .*plugin"),
+        ("echo 'the login has expired' >&2; exit 1", r"exec: process returned 1\. the login has expired"),
+        ("echo nonsense", "failed to decode process output"),
+        (
+            """echo '{"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": {}}'""",
+            "missing token",
+        ),
+    ],
+)
+def test_a_plugin_that_gives_no_credentials_is_told_with_its_own_words(
+    gke: Gke, tmp_path: Path, script: str | None, said: str
+) -> None:
+    plugin = tmp_path / "plugin"
+    if script is not None:
+        plugin.write_text(f"#!/bin/sh\n{script}\n")
+        plugin.chmod(0o755)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": str(plugin)}}
+    bob = gke_at(gke.room, changed(gke, tmp_path / "bob.json", user=user), tmp_path / "bob")
+    handlers = list(logging.root.handlers)
+    with pytest.raises(ClusterError, match=f"the program .* gives no credentials: .*{said}.*log in again"):
+        list(bob.backend.find())
+    assert logging.root.handlers == handlers
+
+
+def test_a_token_that_no_request_can_carry_is_not_shown(gke: Gke, tmp_path: Path) -> None:
+    user = {"token": "s3cr3t\nof-two-lines"}
+    bob = gke_at(gke.room, changed(gke, tmp_path / "bob.json", user=user), tmp_path / "bob")
+    with pytest.raises(ClusterError, match="the credentials of the cluster hold what no request can carry") as caught:
+        list(bob.backend.find())
+    assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_cluster_that_does_not_prove_itself_is_not_asked_again(gke: Gke, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    make_context(other)
+    user = {"token": "s3cr3t"}
+    path = changed(gke, tmp_path / "bob.json", user=user, cluster={"certificate-authority": str(other)})
+    bob = gke_at(gke.room, path, tmp_path / "bob")
+    with pytest.raises(
+        ClusterError, match=r"does not prove to be this cluster .*CERTIFICATE_VERIFY_FAILED.*kubeconfig anew"
+    ):
+        list(bob.backend.find())
+    assert "cluster_request_repeated" not in bob.log.events("info")
 
 
 def test_jobs_are_looked_for_where_the_active_profile_says(gke: Gke, room: Room, tmp_path: Path) -> None:
