@@ -14,7 +14,6 @@ from kinetic_gke.manifest.names import ANNOTATION_ARRAY, ARRAY, selector
 from kinetic_gke.manifest.owner import owner
 from kinetic_gke.manifest.table import Table
 
-_CONFLICT: Final = 409
 _NOT_FOUND: Final = 404
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _JOB_NAME: Final = "batch.kubernetes.io/job-name"
@@ -97,6 +96,6 @@ def _tell_pods(client: Client, namespace: str, job: Json, name: str, key: str) -
                 raise
             client.ask(wish, lambda apis, options: apis.core.create_namespaced_config_map(namespace, whole, **options))
     except Refusal as refusal:
-        if refusal.status != _CONFLICT:
+        if not refusal.is_there:
             raise client.error(refusal, wish) from None
         client.sure(wish, lambda apis, options: apis.core.patch_namespaced_config_map(name, namespace, body, **options))

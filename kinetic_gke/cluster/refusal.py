@@ -16,6 +16,8 @@ _FORBIDDEN: Final = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
+_CONFLICT: Final = 409
+_UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
 _FORBIDDEN_STATUS: Final = 403
 _NOT_FOUND: Final = 404
 _BROKEN: Final = 500
@@ -25,11 +27,19 @@ _CAUSES: Final[Mapping[int, str]] = {
     "gcloud auth login and gcloud container clusters get-credentials",
     429: "it has too much to do ({message}); try again later",
 }
+_DENIED: Final = re.compile("admission webhook|denied the request")
+_LIMITS: Final = re.compile(
+    r"(maximum|minimum) \S+ usage per|max limit to request ratio per|must specify (limits|requests)"
+)
+_BAD_REQUEST: Final = 400
 _NO_NAMESPACE: Final = re.compile(r'namespaces "([^"]+)" not found')
 
 
 class ClusterError(KineticError, RuntimeError):
     """A cluster refused, or could not be reached; the message says what was wanted and how to mend it."""
+
+    may_pass: bool = False
+    """Whether the same question may be answered later."""
 
 
 @attrs.frozen(kw_only=True)
@@ -45,7 +55,13 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, which most callers ex
     @property
     def may_pass(self) -> bool:
         """Tell whether the same request may succeed later."""
-        return self.status == 0 or self.status in _PASSING
+        is_away = self.status == 0 and _UNTRUSTED not in self.message
+        return is_away or self.status in _PASSING or (self.status == _CONFLICT and not self.is_there)
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether what was to be made is there; the other conflict is of two who write at the same time."""
+        return self.status == _CONFLICT and self.reason != "Conflict"
 
     def __str__(self) -> str:
         return f"{self.status or 'no answer'}: {self.message}"
@@ -104,11 +120,18 @@ def _cause(refusal: Refusal) -> str:
         return _forbidden(message)
     if refusal.status == _NOT_FOUND and missing is not None:
         return no_namespace(missing[1])
+    if refusal.status == 0 and _UNTRUSTED in message:
+        return (
+            f"whoever answers there does not prove to be this cluster ({message}): its certificate-authority in the "
+            "kubeconfig is another's, or a proxy stands between; get the kubeconfig anew, for example with gcloud "
+            "container clusters get-credentials"
+        )
+    if refusal.status == _BAD_REQUEST and _DENIED.search(message):
+        return _forbidden(message)
     if refusal.status == _BROKEN and "webhook" in message:
         return f"an admission webhook of the cluster does not answer ({message}); its administrator must mend it"
-    return _CAUSES.get(refusal.status, "{message} ({status})").format(
-        message=message or refusal.reason, status=refusal.status
-    )
+    otherwise = "{message} ({status}); it may pass, try again later" if refusal.may_pass else "{message} ({status})"
+    return _CAUSES.get(refusal.status, otherwise).format(message=message or refusal.reason, status=refusal.status)
 
 
 def no_namespace(name: str) -> str:
@@ -122,7 +145,14 @@ def no_namespace(name: str) -> str:
 def _forbidden(message: str) -> str:
     if "exceeded quota" in message:
         return f"the namespace's quota is used up ({message}); end other jobs, or ask for a larger quota"
-    if "admission webhook" in message or "denied the request" in message:
+    if "being terminated" in message:
+        return f"the namespace is being deleted ({message}); name another with namespace= or KINETIC_NAMESPACE"
+    if _LIMITS.search(message):
+        return (
+            f"the namespace's limits do not allow what the job asks for ({message}); ask for other amounts with "
+            "KINETIC_GKE_CPU and KINETIC_GKE_MEMORY, or for other limits"
+        )
+    if _DENIED.search(message):
         return f"the cluster's own rules forbid it ({message})"
     found = _FORBIDDEN.search(message)
     if found is None:

@@ -1,7 +1,7 @@
 """Submission: a job's objects are made once, whatever becomes of the answers."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from kinetic_core.errors import SubmissionError
 from kinetic_core.model.job import JobSpec
@@ -11,8 +11,6 @@ from kinetic_gke.manifest.names import ANNOTATION_JOB_URL, job_name
 from kinetic_gke.manifest.secret import secret_manifest
 from kinetic_gke.manifest.service import service_manifest
 from kinetic_gke.manifest.site import Site
-
-_CONFLICT: Final = 409
 
 
 def create_job(client: Client, spec: JobSpec, site: Site, manifest: Mapping[str, Any]) -> Json:
@@ -63,7 +61,7 @@ def _created_or_found(client: Client, site: Site, manifest: Mapping[str, Any], j
             lambda apis, options: apis.batch.create_namespaced_job(site.namespace, dict(manifest), **options),
         )
     except Refusal as refusal:
-        if refusal.status != _CONFLICT:
+        if not refusal.is_there:
             found = _read(client, site.namespace, name) if refusal.may_pass else None
             if found is None:
                 raise SubmissionError(explained(refusal, wish=wish, where=client.access.name)) from refusal
@@ -99,5 +97,5 @@ def _create_owned(client: Client, kind: str, method: str, manifest: Mapping[str,
             ),
         )
     except Refusal as refusal:
-        if refusal.status != _CONFLICT:
+        if not refusal.is_there:
             raise SubmissionError(explained(refusal, wish=wish, where=client.access.name)) from refusal

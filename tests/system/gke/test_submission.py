@@ -22,6 +22,12 @@ from tests.fakes.kube.objects import name_of
 from tests.fakes.kube.waiting import Room, until
 from tests.system.gke.conftest import WAIT_S, Gke, gke_at
 
+# Of a server that counts, where others make things at the same time.
+CONFLICT = (
+    'Operation cannot be fulfilled on resourcequotas "all": the object has been modified; please apply your changes to '
+    "the latest version and try again"
+)
+
 
 @pytest.mark.parametrize(
     "fault",
@@ -31,8 +37,9 @@ from tests.system.gke.conftest import WAIT_S, Gke, gke_at
         {"status": 500, "times": 2},
         {"status": 429, "retry_after_s": 1, "times": 1},
         {"status": 504, "times": 1},
+        {"status": 409, "message": CONFLICT, "times": 2},
     ],
-    ids=["lost-reply", "dropped", "500", "429", "504"],
+    ids=["lost-reply", "dropped", "500", "429", "504", "409"],
 )
 def test_an_uncertain_create_is_one_job(healed: Cluster, gke: Gke, fault: dict[str, Any]) -> None:
     healed.fail_requests(method="POST", path=f"{gke.room.namespace}/jobs", **fault)
@@ -40,6 +47,12 @@ def test_an_uncertain_create_is_one_job(healed: Cluster, gke: Gke, fault: dict[s
     assert gke.run(spec).status is JobStatus.SUCCEEDED
     assert gke.value(spec) == 7
     assert len(gke.room.plain(gke.room.batch.list_namespaced_job(gke.room.namespace))["items"]) == 1
+
+
+def test_a_secret_that_two_wanted_to_count_at_once_is_made_all_the_same(healed: Cluster, gke: Gke) -> None:
+    healed.fail_requests(method="POST", path=f"{gke.room.namespace}/secrets", status=409, message=CONFLICT, times=1)
+    gke.backend.submit(gke.job(lambda: 7, hidden={"TOKEN": "s3cr3t"}))
+    assert len(gke.room.plain(gke.room.core.list_namespaced_secret(gke.room.namespace))["items"]) == 1
 
 
 def test_another_jobs_name_is_not_taken_for_ours(gke: Gke) -> None:
@@ -61,6 +74,22 @@ def test_another_jobs_name_is_not_taken_for_ours(gke: Gke) -> None:
             'the cluster\'s own rules forbid it (admission webhook "p.example.com" denied the request: no)',
         ),
         (
+            {"status": 400, "message": 'admission webhook "p.example.com" denied the request: no'},
+            'the cluster\'s own rules forbid it (admission webhook "p.example.com" denied the request: no)',
+        ),
+        (
+            {"status": 403, "message": 'pods "x" is forbidden: maximum memory usage per Pod is 1Gi, but limit is 2Gi'},
+            "the namespace's limits do not allow what the job asks for",
+        ),
+        (
+            {
+                "status": 403,
+                "message": 'jobs.batch "x" is forbidden: unable to create new content in namespace ours because it is '
+                "being terminated",
+            },
+            "the namespace is being deleted",
+        ),
+        (
             {
                 "status": 422,
                 "message": 'Job.batch "x" is invalid: spec.template: Invalid value: 7',
@@ -69,7 +98,7 @@ def test_another_jobs_name_is_not_taken_for_ours(gke: Gke) -> None:
             'Job.batch "x" is invalid: spec.template: Invalid value: 7 (422)',
         ),
     ],
-    ids=["quota", "policy", "invalid"],
+    ids=["quota", "policy", "policy-400", "limits", "ending", "invalid"],
 )
 def test_a_refusal_is_one_readable_sentence(healed: Cluster, gke: Gke, fault: dict[str, Any], sentence: str) -> None:
     healed.fail_requests(method="POST", path=f"{gke.room.namespace}/jobs", **fault)
