@@ -13,6 +13,8 @@ from kinetic_gke.manifest.pod import WORKER
 _DELETED: Final = "PodDeleted"
 _DEADLINE: Final = "DeadlineExceeded"
 _KILLED: Final = 137
+# Of a Job: that a pod failed too often, not why.
+_SAYS_NOTHING: Final = frozenset(("BackoffLimitExceeded", "FailedIndexes", "MaxFailedIndexesExceeded"))
 _OF_SIGNALS: Final = 128
 _DISRUPTIONS: Final[Mapping[str, tuple[JobStatus, str]]] = {
     "PreemptionByScheduler": (JobStatus.PREEMPTED, "preempted: a pod of higher priority took its place"),
@@ -56,6 +58,9 @@ def failed_state(look: Look, condition: Json) -> JobState:
         status, text = _DISRUPTIONS[_TAKINGS[str(event["reason"])]]
         return JobState(status=status, reason=f"{text} ({event.get('message', '')})")
     reason, message = str(condition.get("reason", "")), str(condition.get("message", ""))
+    if reason in _SAYS_NOTHING:
+        text = "a pod of it is gone, deleted from outside or with its node, and is not there to say why"
+        return JobState(status=JobStatus.FAILED, reason=f"{text} ({reason})")
     return JobState(
         status=JobStatus.FAILED, reason=f"{reason}: {message}".strip(": ") or "it failed, and no pod is left"
     )
@@ -98,7 +103,9 @@ def pod_failure(pod: Json) -> JobState | None:
         limit = pod["spec"].get("activeDeadlineSeconds")
         return JobState(status=JobStatus.FAILED, reason=f"timed out after {limit} s", exit_code=code)
     if reason == "Evicted":
-        return JobState(status=JobStatus.FAILED, reason=f"evicted: {status.get('message', '')}", exit_code=code)
+        return JobState(
+            status=JobStatus.FAILED, reason=f"evicted: {str(status.get('message', '')).strip()}", exit_code=code
+        )
     if disruption is not None:
         return _disrupted(disruption, code)
     if reason == _DELETED:

@@ -63,7 +63,15 @@ def event(reason: str, message: str, at: str | None, **more: Any) -> dict[str, A
         (job({"type": "Complete"}), JobState(status="SUCCEEDED", exit_code=0)),
         (
             job({"type": "Failed", "reason": "BackoffLimitExceeded", "message": "too often"}),
-            JobState(status="FAILED", reason="BackoffLimitExceeded: too often"),
+            JobState(
+                status="FAILED",
+                reason="a pod of it is gone, deleted from outside or with its node, and is not there to say why "
+                "(BackoffLimitExceeded)",
+            ),
+        ),
+        (
+            job({"type": "Failed", "reason": "DeadlineExceeded", "message": "active longer than its deadline"}),
+            JobState(status="FAILED", reason="DeadlineExceeded: active longer than its deadline"),
         ),
         (job({"type": "Failed"}), JobState(status="FAILED", reason="it failed, and no pod is left")),
     ],
