@@ -19,6 +19,7 @@ from urllib3.util import Retry, make_headers
 
 from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.access import Access
+from kinetic_gke.cluster.asking import Asking
 from kinetic_gke.cluster.refusal import OF_THE_CLIENT, ClusterError, Refusal, explained, read_refusal, refusal_of
 from kinetic_gke.cluster.tunnel import Tunnel, open_tunnel
 
@@ -71,6 +72,7 @@ class Client:
         self._log = log
         self._lock = threading.Lock()
         self._apis: Apis | None = None
+        self._asking = Asking()
         self._sleep: Callable[[float], None] = time.sleep
 
     def ask(self, wish: str, call: Callable[[Apis, Mapping[str, Any]], Any], *, attempts: int = _ATTEMPTS) -> Json:
@@ -122,7 +124,9 @@ class Client:
 
     def error(self, refusal: Refusal, wish: str) -> ClusterError:
         """Return a refusal as an error for a person."""
-        return ClusterError(explained(refusal, wish=wish, where=self.access.name))
+        error = ClusterError(explained(refusal, wish=wish, where=self.access.name))
+        error.may_pass = refusal.may_pass
+        return error
 
     @contextmanager
     def stream(self, call: Callable[[Apis, Mapping[str, Any]], Any], *, silence_s: float) -> Iterator[Any]:
@@ -168,6 +172,15 @@ class Client:
             apis.api.close()
             apis.api.rest_client.pool_manager.clear()
 
+    @property
+    def is_left(self) -> bool:
+        """Tell whether the process ends, and nothing is asked any more."""
+        return self._asking.is_over
+
+    def leave(self, within_s: float) -> None:
+        """Let no further request begin, and give those that have begun so long: the process ends."""
+        self._asking.end(within_s)
+
     def _answer(self, call: Callable[[Apis], Any]) -> Json:
         reply = self._reply(call)
         try:
@@ -181,15 +194,16 @@ class Client:
 
     def _reply(self, call: Callable[[Apis], Any]) -> Any:
         """Return the reply to a request; where the server does not know us, read the credentials anew, once."""
-        used = self._connected()
-        try:
-            return _checked(lambda: call(used))
-        except Refusal as refusal:
-            if refusal.status != _UNAUTHORIZED:
-                raise
-        self._log.info("credentials_read_again", cluster=self.access.context)
-        renewed = self._connected(other_than=used)
-        return _checked(lambda: call(renewed))
+        with self._asking.counted():
+            used = self._connected()
+            try:
+                return _checked(lambda: call(used))
+            except Refusal as refusal:
+                if refusal.status != _UNAUTHORIZED:
+                    raise
+            self._log.info("credentials_read_again", cluster=self.access.context)
+            renewed = self._connected(other_than=used)
+            return _checked(lambda: call(renewed))
 
     def _connected(self, *, other_than: Apis | None = None) -> Apis:
         with self._lock:
@@ -213,6 +227,14 @@ def _checked(call: Callable[[], Any]) -> Any:
         reply = call()
     except OF_THE_CLIENT as error:
         raise refusal_of(error) from error
+    except ValueError as error:
+        if "header value" not in str(error):
+            raise
+        # It would show the token, also as the cause of another.
+        raise ClusterError(
+            "the credentials of the cluster hold what no request can carry, such as a line end; log in again, or "
+            "correct the token in the kubeconfig"
+        ) from None
     # The client of one generation raises here, that of another hands the answer on.
     if reply.status in _OK:
         return reply

@@ -1,6 +1,9 @@
 """What a process has open: one client of each cluster, one view of each namespace, whoever asks."""
 
+import atexit
+import os
 import threading
+import time
 from typing import Final
 
 from kinetic_core.plugin import Logger
@@ -9,10 +12,23 @@ from kinetic_gke.cluster.client import Client
 from kinetic_gke.cluster.namespace import Namespace
 from kinetic_gke.cluster.preflight import Preflight
 
-_lock: Final = threading.Lock()
+_lock = threading.Lock()
 _clients: Final[dict[Access, Client]] = {}
 _preflights: Final[dict[Access, Preflight]] = {}
 _namespaces: Final[dict[tuple[Access, str], Namespace]] = {}
+
+_LEAVE_S: Final = 2.0
+
+
+def _begin_anew() -> None:
+    """Forget, in a fork, what is the parent's: its connections, and locks that its threads may have held."""
+    global _lock  # noqa: PLW0603 - made anew, in its place
+    _lock = threading.Lock()
+    for known in (_clients, _preflights, _namespaces):
+        known.clear()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def shared_client(access: Access, log: Logger) -> Client:
@@ -51,7 +67,18 @@ def close_clusters() -> None:
         client.close()
 
 
+def _leave() -> None:
+    """Let the threads that watch and follow come to rest, now that the process ends."""
+    deadline_s = time.monotonic() + _LEAVE_S
+    for client in list(_clients.values()):
+        client.leave(max(0.0, deadline_s - time.monotonic()))
+
+
 def _client(access: Access, log: Logger) -> Client:
+    if not _clients:
+        # Once, however often: it is the same function.
+        atexit.unregister(_leave)
+        atexit.register(_leave)
     if access not in _clients:
         _clients[access] = Client(access, log)
     return _clients[access]
