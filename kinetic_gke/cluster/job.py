@@ -15,6 +15,7 @@ from kinetic_gke.cluster.ending import end_index, end_job
 from kinetic_gke.cluster.hostlogs import one_by_one, side_by_side
 from kinetic_gke.cluster.logs import JobLog
 from kinetic_gke.cluster.namespace import Namespace
+from kinetic_gke.cluster.patience import patiently
 from kinetic_gke.cluster.refusal import Refusal
 from kinetic_gke.cluster.submission import delete_job
 from kinetic_gke.cluster.tunnel import Tunnel
@@ -65,13 +66,11 @@ class ClusterJob:
         last: JobEvent | None = None
         with self.namespace.waiting(self.place.name) as waiter:
             while True:
-                self.namespace.check()
-                look = self._seen(self.namespace.look_watched)
+                look = patiently(self._watched, self.namespace.tell_silent, deadline_s=deadline_s)
                 if look is None:
                     if last is not None:
                         yield self._removed(last)
                     return
-                self._given_up(look)
                 for event in history(self.job_id, look, self.namespace.news.of(look)):
                     key = (event.kind, event.reason, event.details.get("pod"))
                     if key not in told:
@@ -175,6 +174,15 @@ class ClusterJob:
             end_job(self.namespace, look, Mark(status=JobStatus.CANCELLED, reason=CANCELLED, at=now))
         else:
             end_index(self.namespace, look, self.place.index, now)
+
+    def _watched(self, is_again: bool) -> Look | None:  # noqa: FBT001 - called by one place, with its only argument
+        """Return how it stands as the watches tell; asked again, they begin anew where they have ended."""
+        if not is_again:
+            self.namespace.check()
+        look = self._seen(self.namespace.look_watched)
+        if look is not None:
+            self._given_up(look)
+        return look
 
     def _given_up(self, look: Look) -> JobState | None:
         """End a job that will never start; return how it stands with that."""

@@ -13,6 +13,7 @@ from kinetic_gke.cluster.client import Json
 from kinetic_gke.cluster.hostlogs import ahead
 from kinetic_gke.cluster.loglines import LogPosition
 from kinetic_gke.cluster.namespace import Namespace, Waiter
+from kinetic_gke.cluster.patience import LONGEST_S, patiently
 from kinetic_gke.cluster.refusal import OF_THE_CLIENT, ClusterError, Refusal, refusal_of
 from kinetic_gke.diagnosis.look import Look, phase, worker_status
 from kinetic_gke.diagnosis.state import is_over, state_of
@@ -92,17 +93,21 @@ class JobLog:
     def _look(self, *, watched: bool = False) -> Look | None:
         try:
             if watched:
-                return self.namespace.look_watched(self.place.name, self.place.index)
+                # Who waits for the job tells that nothing is heard of it.
+                return patiently(lambda _: self._watched(), lambda _: None, deadline_s=None)
             return self.namespace.look(self.place.name, self.place.index)
         except ClusterError as error:
             self._lost(str(error))
             return None
 
+    def _watched(self) -> Look | None:
+        return self.namespace.look_watched(self.place.name, self.place.index)
+
     def _pod(self, pod: Json, *, tail: int | None, waiter: Waiter | None) -> Iterator[str]:
         """Yield one pod's log; with a waiter, until its worker has ended."""
-        position, failures = LogPosition(), 0
+        position, failures, good_s = LogPosition(), 0, time.monotonic()
         name = str(pod["metadata"]["name"])
-        while failures <= _MOST_FAILURES:
+        while True:
             was_over = waiter is None or self._is_over(name)
             before, began_s = position.lines, time.monotonic()
             try:
@@ -116,7 +121,10 @@ class JobLog:
                 return
             # A stream that ended well: the worker may have ended, of which the watch is about to tell.
             went_well = position.lines > before or time.monotonic() - began_s > _GOOD_STREAM_S
-            failures = 1 if went_well else failures + 1
+            failures, good_s = (1, time.monotonic()) if went_well else (failures + 1, good_s)
+            # While its pod runs, there is time: the cluster may only be away.
+            if failures > _MOST_FAILURES and (was_over or time.monotonic() - good_s > LONGEST_S):
+                break
             pause_s = _FIRST_PAUSE_S * 2.0 ** (failures - 1)
             (waiter or Waiter()).wait(min(pause_s, _LONGEST_PAUSE_S))
         self._lost("the cluster does not give it")
@@ -160,7 +168,8 @@ class JobLog:
         return found is None or "terminated" in worker_status(found) or phase(found) in {"Failed", "Succeeded"}
 
     def _lost(self, why: str) -> None:
-        self.log.warning("log_lost", job_id=self.job_id, why=why)
+        if not self.namespace.client.is_left:
+            self.log.warning("log_lost", job_id=self.job_id, why=why)
 
 
 def _pieces(reply: Any) -> Iterator[bytes]:

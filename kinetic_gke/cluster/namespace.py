@@ -13,7 +13,9 @@ from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.arrays import Place
 from kinetic_gke.cluster.client import Apis, Client, Json
 from kinetic_gke.cluster.news import News
+from kinetic_gke.cluster.patience import LONGEST_S
 from kinetic_gke.cluster.podbook import JOB_NAME, PodBook, job_of
+from kinetic_gke.cluster.refusal import ClusterError
 from kinetic_gke.cluster.watching import Watch
 from kinetic_gke.diagnosis.ending import needs_takings
 from kinetic_gke.diagnosis.look import Look, essence_of_job, essence_of_pod, holding, holds_index, look_at, phase
@@ -52,12 +54,14 @@ class Namespace:
         Args:
             client: Of the cluster.
             name: Of the namespace.
-            log: For the watches.
+            log: For the watches, and of a cluster that does not answer.
         """
         self.client = client
         self.name = name
-        self.news = News(client, name)
+        self.news = News(client, name, log)
+        self._log = log
         self._lock = threading.Lock()
+        self._is_told = False
         self._asked_s: float | None = None
         self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
         self._book = PodBook()
@@ -129,9 +133,12 @@ class Namespace:
         """Add what the cluster's events know of pods that nobody here has seen; that is asked for once."""
         if not needs_takings(look):
             return look
-        if name not in self._takings:
-            self._takings[name] = self.news.takings(name)
-        return attrs.evolve(look, takings=self._takings[name])
+        takings = self._takings.get(name)
+        if takings is None:
+            takings = self.news.takings(name)
+        if takings is not None:
+            self._takings[name] = takings
+        return attrs.evolve(look, takings=takings or [])
 
     def expect(self, name: str, seen: Callable[[Json | None], bool]) -> None:
         """Take note of a change that is made from here: until the watch shows it, the server is asked.
@@ -185,6 +192,18 @@ class Namespace:
         self._jobs_watch.check()
         self._pods_watch.check()
 
+    def tell_silent(self, error: ClusterError) -> None:
+        """Tell the user that the cluster does not answer; once, however many wait."""
+        with self._lock:
+            if self._is_told:
+                return
+            self._is_told = True
+        self._log.warning(
+            "cluster_silent",
+            message=f"nothing is heard of the jobs in {self.name!r}, which go on: {error}",
+            remedy=f"they are waited for all the same, {LONGEST_S / 60:.0f} minutes without an answer at most",
+        )
+
     def jobs(self) -> list[Json]:
         """Return the Jobs of this project, as the server tells."""
         # Asked of every backend that there is: whoever has no cluster shall not wait long to learn it.
@@ -200,6 +219,7 @@ class Namespace:
         # Pods first: what a Job's end says of its pods is then known.
         self._pods_watch.start()
         self._jobs_watch.start()
+        self._is_told = False
 
     def _wanted(self) -> bool:
         with self._lock:

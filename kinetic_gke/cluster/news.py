@@ -5,7 +5,9 @@ import time
 from collections import defaultdict
 from typing import Final
 
+from kinetic_core.plugin import Logger
 from kinetic_gke.cluster.client import Client, Json
+from kinetic_gke.cluster.refusal import ClusterError
 from kinetic_gke.diagnosis.ending import TAKING
 from kinetic_gke.diagnosis.look import Look
 from kinetic_gke.diagnosis.waiting import TELLING, wants_news
@@ -17,13 +19,15 @@ _LONGEST_PAUSE_S: Final = 60.0
 class News:
     """The events of one namespace that may say why a job waits."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(self, client: Client, namespace: str, log: Logger) -> None:
         """Ask nothing yet.
 
         Args:
             client: Of the cluster.
             namespace: Its name.
+            log: Told where the cluster does not tell.
         """
+        self._log = log
         self._client = client
         self._namespace = namespace
         self._lock = threading.Lock()
@@ -37,8 +41,7 @@ class News:
     def of(self, look: Look) -> list[Json]:
         """Return the events about a job and its pods where it waits and nothing else says why; perhaps not the latest.
 
-        Raises:
-            ClusterError: The cluster refuses, or does not answer.
+        None where the cluster does not tell them.
         """
         if not wants_news(look):
             self._drop(look)
@@ -51,13 +54,13 @@ class News:
                 self._asking.release()
         return self._about(look)
 
-    def takings(self, job: str) -> list[Json]:
-        """Return the events that say by what the pods of a Job were taken away.
-
-        Raises:
-            ClusterError: The cluster refuses, or does not answer.
-        """
-        events = [event for reason in TAKING for event in self._list(reason)]
+    def takings(self, job: str) -> list[Json] | None:
+        """Return the events that say by what the pods of a Job were taken away; `None` where nobody tells."""
+        try:
+            events = [event for reason in TAKING for event in self._list(reason)]
+        except ClusterError as error:
+            self._untold(error)
+            return None
         return [event for event in events if str(event["involvedObject"].get("name", "")).startswith(f"{job}-")]
 
     def due_s(self, look: Look) -> float | None:
@@ -90,10 +93,17 @@ class News:
 
     def _ask(self) -> None:
         found: defaultdict[str, list[Json]] = defaultdict(list)
-        for reason in TELLING:
-            for event in self._list(reason):
+        try:
+            for event in (event for reason in TELLING for event in self._list(reason)):
                 found[str(event["involvedObject"].get("uid", ""))].append(event)
+        except ClusterError as error:
+            self._untold(error)
+            return
         self._events = dict(found)
+
+    def _untold(self, error: ClusterError) -> None:
+        """Go on without: how a job stands is known all the same."""
+        self._log.info("events_untold", namespace=self._namespace, error=str(error))
 
     def _list(self, reason: str) -> list[Json]:
         answer = self._client.sure(

@@ -79,6 +79,24 @@ def test_a_followed_log_has_each_line_once(healed: Cluster, gke: Gke, tmp_path: 
     assert gke.log.events("warning") == []
 
 
+def test_a_log_goes_on_after_a_cluster_that_was_away_for_long(
+    healed: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Minutes, as it were.
+    monkeypatch.setattr("kinetic_gke.cluster.logs._LONGEST_PAUSE_S", 0.05)
+    path = f"{gke.room.namespace}/pods/.*/log"
+    ref = talk(gke, tmp_path / "gate")
+    pod_of(gke, ref)
+    healed.fail_requests(path=path, status=503)
+    following = Following(gke.backend.logs(ref, follow=True))
+    until(lambda: len(healed.requests(path=f"{gke.room.namespace}/pods/", status=503)) >= 20)
+    healed.heal()
+    until(lambda: LINES[2] in following.text)
+    (tmp_path / "gate").touch()
+    assert spoken(following.ended()) == "".join([*LINES, "last words"])
+    assert gke.log.events("warning") == []
+
+
 def test_a_read_that_is_cut_goes_on_where_it_was(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
     (tmp_path / "gate").touch()
     ref = talk(gke, tmp_path / "gate")

@@ -145,3 +145,46 @@ def test_a_job_that_is_deleted_while_somebody_waits_is_told(gke: Gke, tmp_path: 
     assert waiting.ended() == [*LIFE[:2], "job_removed"]
     assert gke.backend.status(ref).status is JobStatus.NOT_FOUND
     assert "there is no Job 'kinetic-job-" in gke.backend.status(ref).reason
+
+
+def test_a_cluster_that_is_away_for_long_is_waited_for_and_told_once(
+    healed: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Minutes, as it were: each failure is one more than a watch bears.
+    monkeypatch.setattr("kinetic_gke.cluster.watching._MOST_FAILURES", 0)
+    monkeypatch.setattr("kinetic_gke.cluster.client._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("kinetic_gke.cluster.patience._FIRST_PAUSE_S", 0.05)
+    waiting = Waiting(gke, gated(gke, tmp_path / "gate"))
+    other = Waiting(gke, waiting.ref)
+    until(lambda: len(waiting.events) == len(other.events) == 2)
+    healed.fail_requests(path=f"{gke.room.namespace}/(jobs|pods)", status=503)
+    healed.act("cut-watches")
+    until(lambda: gke.log.events("warning") != [])
+    (tmp_path / "gate").touch()
+    healed.heal()
+    assert (waiting.ended(), other.ended()) == (LIFE, LIFE)
+    assert gke.log.events("warning") == ["cluster_silent"]
+
+
+def test_who_waits_only_so_long_is_told_that_the_cluster_is_away(
+    healed: Cluster, gke: Gke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinetic_gke.cluster.watching._MOST_FAILURES", 0)
+    monkeypatch.setattr("kinetic_gke.cluster.client._FIRST_PAUSE_S", 0.01)
+    ref = gated(gke, tmp_path / "gate")
+    assert [event.kind for event in gke.backend.events(ref, timeout_s=0)][:1] == LIFE[:1]
+    healed.fail_requests(path=f"{gke.room.namespace}/(jobs|pods)", drop=True)
+    close_clusters()
+    with pytest.raises(ClusterError, match="cannot be reached"):
+        list(gke.backend.events(ref, timeout_s=0.5))
+    (tmp_path / "gate").touch()
+
+
+def test_events_that_nobody_tells_keep_nobody_from_waiting(healed: Cluster, gke: Gke, tmp_path: Path) -> None:
+    healed.fail_requests(path=f"{gke.room.namespace}/events", status=403)
+    healed.fail_pods("mount")
+    waiting = Waiting(gke, gated(gke, tmp_path / "gate"))
+    until(lambda: healed.requests(path=f"{gke.room.namespace}/events", status=403) != [])
+    healed.heal()
+    (tmp_path / "gate").touch()
+    assert waiting.ended() == LIFE

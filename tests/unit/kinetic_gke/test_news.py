@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from kinetic.testing.log import RecordingLog
 from kinetic_gke.cluster.news import News
 from kinetic_gke.diagnosis.look import Look
 from kinetic_gke.diagnosis.waiting import TELLING
@@ -26,7 +27,7 @@ class Counting:
 def test_jobs_that_are_new_and_have_no_events_yet_share_an_answer() -> None:
     cluster = Counting()
     first = 0
-    news = News(cast("Client", cluster), "ours")
+    news = News(cast("Client", cluster), "ours", RecordingLog())
     for number in range(500):
         look = Look(job={"metadata": {"uid": f"uid-{number}"}, "spec": {}})
         assert news.of(look) == []
