@@ -49,7 +49,7 @@ def status(job_id: JobId, *, storage: Store = None, as_json: AsJson = False) -> 
     if as_json:
         print_json(described)
     else:
-        print_fields(described)
+        print_fields({name: value for name, value in described.items() if value})
 
 
 def logs(
@@ -142,9 +142,11 @@ def _attach(job_id: str, storage: str | None) -> "JobHandle[Any]":
 
 
 def _described(handle: "JobHandle[Any]") -> dict[str, str]:
+    state = handle.state()
     return {
         "job_id": handle.job_id,
-        "status": str(handle.status()),
+        "status": str(state.status),
+        "reason": state.reason,
         "func_name": handle.func_name,
         "backend": handle.backend,
         "accelerator": handle.accelerator,

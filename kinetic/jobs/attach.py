@@ -9,7 +9,8 @@ from kinetic import settings
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.ledger import JobRecord, read_job
-from kinetic_core.errors import KineticError
+from kinetic.log import get_logger
+from kinetic_core.errors import ConfigError, KineticError, PluginError
 from kinetic_core.model.request import RunOptions, Surroundings
 from kinetic_core.plugin import Storage
 
@@ -47,7 +48,13 @@ def list_jobs() -> list[JobHandle[Any]]:
     for name in _backends_to_ask(connection, surroundings):
         try:
             refs = list(connection.backend(name).find())
-        except KineticError:
+        except (ConfigError, PluginError) as error:
+            # Not installed, or no target: most often it is not used at all.
+            if name == settings.resolve(RunOptions(), surroundings).options.backend:
+                _say_unasked(name, error)
+            continue
+        except KineticError as error:
+            _say_unasked(name, error)
             continue
         for ref in refs:
             if "job_url" not in ref.details:
@@ -58,6 +65,12 @@ def list_jobs() -> list[JobHandle[Any]]:
             except (KineticError, ValueError):
                 continue
     return sorted(found, key=lambda handle: (handle.created_at, handle.job_id))
+
+
+def _say_unasked(name: str, error: KineticError) -> None:
+    get_logger("kinetic.jobs").warning(
+        "backend_unasked", backend=name, message=f"jobs of the backend {name!r} are not among these: {error}"
+    )
 
 
 def _backends_to_ask(connection: Connection, surroundings: Surroundings) -> list[str]:

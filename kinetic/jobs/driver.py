@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import attrs
 
+from kinetic.jobs.changes import tell_waiting
 from kinetic.jobs.ledger import JobRecord, is_collected, record_job
 from kinetic.jobs.lifecycle import InputState, Refusal
 from kinetic.jobs.manifest import PAGE, Manifest
@@ -54,6 +55,7 @@ class Driver:
         self._has_inputs = has_inputs
         self._dirty: set[int] = set()
         self._told_to_end: set[str] = set()
+        self._told_reasons: set[str] = set()
         self._backend: Any = backend
         self._arrays = arrays
         if not has_inputs:
@@ -139,8 +141,17 @@ class Driver:
             if left is None:
                 self.manifest.check_there()  # then it is no failure, and calls for no further attempt
             seen = left or seen
+        if seen.status is JobStatus.PENDING and seen.reason:
+            self._tell_waiting(seen.reason)
         if seen.status is not state.status:
             self._become(state.seen(seen, retries=0 if self.stop_reason else self.record.limits.retries))
+
+    def _tell_waiting(self, reason: str) -> None:
+        """Tell, once, why nothing of the batch runs yet."""
+        is_new = reason not in self._told_reasons
+        if is_new and not any(state.status is JobStatus.RUNNING for state in tuple(self.states)):
+            self._told_reasons.add(reason)
+            tell_waiting(self.record.group_id, reason)
 
     def _what_is_left(self, state: InputState) -> JobState | None:
         """Return how a job ended that its backend has forgotten, or `None` where the store has forgotten it too."""

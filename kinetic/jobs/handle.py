@@ -3,18 +3,19 @@
 import functools
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Generic, Literal, TypeVar, overload
 
 from kinetic import settings
+from kinetic.jobs.changes import Changes, because, tell_waiting, ways_back
 from kinetic.jobs.connection import Connection, connect
 from kinetic.jobs.deadline import Deadline
 from kinetic.jobs.debugging import PORT, DebugSession, launch_entry
 from kinetic.jobs.ledger import JobRecord, bury_job, claim_burial, forget_job, left_where_it_fails
 from kinetic.jobs.results import collect
 from kinetic.jobs.streaming import LogStream, write_out
-from kinetic_core.errors import ConfigError, ResultTimeoutError, ResultUnavailableError
+from kinetic_core.errors import ConfigError, KineticError, ResultTimeoutError, ResultUnavailableError, StorageError
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_core.wire.result import Result
 
@@ -86,7 +87,12 @@ class JobHandle(Generic[R_co]):
 
     def status(self) -> JobStatus:
         """Return how the job stands now."""
-        return self._state().status
+        return self.state().status
+
+    def state(self) -> JobState:
+        """Return the same with its reason, such as why the job does not run yet or how it failed."""
+        state: JobState = self._backend.status(self._record.ref)
+        return state
 
     def events(self, timeout: float | None = None) -> Iterator[JobEvent]:
         """Yield what happened to the job and then what happens, until it has ended or the seconds are up."""
@@ -134,7 +140,12 @@ class JobHandle(Generic[R_co]):
         finally:
             self._stream.stop()
         storage = self._connection.storage(self._record.storage)
-        value: R_co = collect(self._record, state, storage, self._backend, self._reader())
+        try:
+            value: R_co = collect(self._record, state, storage, self._backend, self._reader())
+        except StorageError as error:
+            way = f"collect it with kinetic.attach({self.job_id!r}).result()"
+            error.add_note(f"{self.job_id} ({self.func_name}) has ended: {state.status}; {way}")
+            raise
         if cleanup:
             with left_where_it_fails(self.job_id):
                 if claim_burial(storage, self._record):
@@ -177,10 +188,7 @@ class JobHandle(Generic[R_co]):
             with self._debugged():
                 return self.result(stream_logs=True)
         except KeyboardInterrupt as interrupt:
-            advice = (
-                f"{self.job_id} goes on. Attach to it with kinetic.attach({self.job_id!r}).result(),"
-                f" cancel it with kinetic.attach({self.job_id!r}).cancel()"
-            )
+            advice = f"{self.job_id} goes on; {ways_back(self.job_id)}"
             sys.stderr.write(f"\nkinetic: {advice}\n")
             # Below the traceback too, which would otherwise bury it.
             interrupt.add_note(advice)
@@ -207,6 +215,10 @@ class JobHandle(Generic[R_co]):
         """
         if not follow:
             return "".join(self._logs(host))
+        with suppress(KineticError):
+            state = self.state()
+            if state.status is JobStatus.PENDING and state.reason:
+                tell_waiting(self.job_id, state.reason)
         for piece in self._logs(host, follow=True):
             write_out(piece)
         return None
@@ -270,36 +282,39 @@ class JobHandle(Generic[R_co]):
             raise ConfigError(f"the backend {self.backend!r} shows the log of host 0 only; leave out host={host!r}")
         return pieces
 
-    def _state(self) -> JobState:
-        state: JobState = self._backend.status(self._record.ref)
-        return state
-
     def _wait(
         self, timeout: float | None, on_change: Callable[[JobStatus], None] | None, *, streaming: bool = False
     ) -> JobState:
-        deadline, changes = Deadline.after(timeout), _Changes(on_change)
-        if streaming and self._ends_soon(deadline.left_s, changes):
-            self._stream.show()
-        else:
-            if streaming:
-                self._stream.start()
-            self._follow(deadline.left_s, changes)
-        state = self._state()
+        deadline, changes = Deadline.after(timeout), Changes(on_change)
+        try:
+            if streaming and self._ends_soon(deadline.left_s, changes):
+                self._stream.show()
+            else:
+                if streaming:
+                    self._stream.start()
+                self._follow(deadline.left_s, changes)
+            state = self.state()
+        except KineticError as error:
+            # Who cannot ask any more knows nothing of the job, which has its own life.
+            error.add_note(
+                f"while waiting for {self.job_id} ({self.func_name}), which goes on; {ways_back(self.job_id)}"
+            )
+            raise
         if not state.status.is_terminal and deadline.timeout_s is not None:
             raise ResultTimeoutError(
-                f"{self.job_id} ({self.func_name}) is still {state.status} after {deadline.timeout_s} s; it goes on,"
-                " ask this handle again"
+                f"{self.job_id} ({self.func_name}) is still {state.status} after {deadline.timeout_s} s"
+                f"{because(state)}; it goes on, ask this handle again"
             )
         return state
 
-    def _ends_soon(self, timeout: float | None, changes: "_Changes") -> bool:
+    def _ends_soon(self, timeout: float | None, changes: "Changes") -> bool:
         """Wait for a moment where that costs nothing: of a job that ends within it no thread has to copy the log."""
         driver = self._connection.host.backends().get(self.backend)
         if driver is None or driver.remote:
             return False
         return self._follow(_SOON_S if timeout is None else min(timeout, _SOON_S), changes)
 
-    def _follow(self, timeout: float | None, changes: "_Changes") -> bool:
+    def _follow(self, timeout: float | None, changes: "Changes") -> bool:
         """Follow what happens, and tell whether the job has ended."""
         has_ended = False
         for event in self.events(timeout):
@@ -313,21 +328,3 @@ class JobHandle(Generic[R_co]):
 
     def __repr__(self) -> str:
         return f"<kinetic.JobHandle {self.job_id} {self.func_name} on {self.backend}>"
-
-
-class _Changes:
-    """Tells of each new status once, however often a job's events begin anew."""
-
-    def __init__(self, on_change: Callable[[JobStatus], None] | None) -> None:
-        self._on_change = on_change
-        self._heard: set[tuple[str, object]] = set()
-        self._status: JobStatus | None = None
-
-    def hear(self, event: JobEvent) -> None:
-        if (event.kind, event.at) in self._heard:
-            return
-        self._heard.add((event.kind, event.at))
-        if event.status is not self._status:
-            self._status = event.status
-            if self._on_change is not None:
-                self._on_change(event.status)

@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kinetic.jobs.cached import forget_damaged
+from kinetic.jobs.changes import because
 from kinetic.jobs.contexts import remove_damaged
 from kinetic.jobs.lastwords import last_words
 from kinetic.jobs.ledger import JobRecord, collected, is_collected
@@ -202,14 +203,10 @@ def _no_result(record: JobRecord, state: JobState, storage: Storage, backend: Ba
     if state.status is JobStatus.NOT_FOUND:
         return JobFailedError(
             f"{record.job_id} ({record.func_name}) is gone without a result: {record.backend} knows no such job"
-            f"{_because(state)}. It was removed, or never started because its client ended while submitting it"
+            f"{because(state)}. It was removed, or never started because its client ended while submitting it"
         )
     lines = last_words(record.ref, state, backend).rstrip()
     return JobFailedError(
-        f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{_because(state)}"
+        f"{record.job_id} ({record.func_name}) ended without a result: {state.status}{code}{because(state)}"
         + (f"\nlast lines of its log:\n{shortened(lines)}" if lines else "; its log is empty")
     )
-
-
-def _because(state: JobState) -> str:
-    return f" ({state.reason})" if state.reason else ""

@@ -47,7 +47,14 @@ class Builds:
         wish = self._wish("start a build")
         # Looked for before each attempt: the answer to one may be lost, and the build run all the same.
         build = self.google.patiently(wish, lambda: self._running(wish, uri, recipe) or self._started(wish, wanted))
-        self.google.log.info("image_build_awaited", image=uri, build=build["id"], log=build.get("logUrl", ""))
+        log_url = str(build.get("logUrl", ""))
+        self.google.log.warning(
+            "image_build_awaited",
+            image=uri,
+            build=build["id"],
+            message="the image is being built, once for these dependencies; that takes minutes",
+            remedy=f"see its log: {log_url}" if log_url else "",
+        )
         build = self._ended(build)
         if build["status"] != "SUCCESS":
             raise SubmissionError(f"the image {uri} could not be built: {self._why(build)}")

@@ -87,6 +87,13 @@ def test_a_finished_job_shows_status_log_and_value(cli: Cli, submitter: Submitte
     assert "adding" not in cli("jobs", "logs", job_id, "--tail", "1").stdout
 
 
+def test_a_status_comes_with_its_reason(cli: Cli, submitter: Submitter) -> None:
+    job_id = submitter.submit("fail")
+    assert cli("jobs", "result", job_id).returncode == 1
+    assert json.loads(cli("jobs", "status", job_id, "--json").stdout)["reason"].endswith("failed (exit code 1)")
+    assert "\nreason       the function, " in cli("jobs", "status", job_id).stdout
+
+
 def test_the_log_of_each_host_can_be_asked_for(cli: Cli, submitter: Submitter) -> None:
     job_id = submitter.submit("speak")
 

@@ -165,3 +165,30 @@ def test_a_batch_and_lists_are_seen_from_the_command_line(project: Project, envi
     namespace, live = project.run(code, environ=environ).said
     assert namespace == environ["KINETIC_NAMESPACE"]
     assert live == []
+
+
+def test_a_list_says_that_a_cluster_did_not_answer(
+    project: Project, environ: dict[str, str], healed: Cluster, room: Room
+) -> None:
+    healed.fail_requests(method="GET", path=f"{room.namespace}/jobs", status=401)
+    ended = project.run("import json, kinetic; print(json.dumps(len(kinetic.list_jobs())))", environ=environ)
+    assert ended.said == 0
+    assert "kinetic: jobs of the backend 'gke' are not among these: the cluster" in ended.err
+    assert "log in again" in ended.err
+
+
+def test_a_blocking_call_says_why_it_waits_and_how_to_come_back_when_the_cluster_lets_it_down(
+    project: Project, environ: dict[str, str], healed: Cluster, room: Room
+) -> None:
+    healed.fail_pods("unschedulable")
+    process = project.start("import train; train.double(4)", environ=environ)
+    assert process.stderr is not None
+    told = next(line for line in process.stderr if line.startswith("kinetic: job-") and "does not run yet" in line)
+    assert "no node has room for it: 0/3 nodes are available" in told
+    healed.fail_requests(method="GET", path=f"{room.namespace}/", status=401)
+    healed.act("cut-watches")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    job_id = told.split()[1]
+    assert "log in again" in err
+    assert f"while waiting for {job_id} (double), which goes on; attach to it with kinetic.attach('{job_id}')" in err

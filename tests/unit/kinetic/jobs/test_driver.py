@@ -335,3 +335,19 @@ def test_a_batch_that_another_process_takes_away_is_not_tried_again(store: Stora
         driver.step()
     assert len(backend.submitted) == 2
     assert driver.errors == {}
+
+
+def test_a_batch_of_which_nothing_runs_says_why_once(store: Storage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kinetic.jobs")
+    driver, backend = begun(store, 3, max_concurrent=None)
+    backend.answer = lambda _: JobState(status=JobStatus.PENDING, reason="no node has room for it")
+    driver.step()
+    driver.step()
+    first = driver.job(driver.states[0]).job_id
+    backend.answer = lambda job_id: (
+        RUNNING if job_id == first else JobState(status=JobStatus.PENDING, reason="waiting for other jobs of its batch")
+    )
+    driver.step()
+    driver.step()
+    (told,) = caplog.messages
+    assert told.startswith("job_waiting: batch-0000000a does not run yet: no node has room for it")
