@@ -161,8 +161,8 @@ def _by_kubeconfig(paths: str, name: str) -> client.ApiClient:
     if program and not configuration.api_key and not configuration.cert_file:
         said = f": {'; '.join(complained)}" if complained else ""
         raise ClusterError(
-            f"the cluster {name!r} cannot be reached: the program {program!r} gives no credentials{said}; run it to see "
-            "why, or log in again"
+            f"the cluster {name!r} cannot be reached: the program {program!r} gives no credentials; run it to see why, "
+            f"or log in again{said}"
         )
     # The client of one generation reads it, that of the other does not.
     proxy = merged["clusters"].get_with_name(context["cluster"])["cluster"].safe_get("proxy-url")

@@ -122,9 +122,9 @@ def _cause(refusal: Refusal) -> str:
         return no_namespace(missing[1])
     if refusal.status == 0 and _UNTRUSTED in message:
         return (
-            f"whoever answers there does not prove to be this cluster ({message}): its certificate-authority in the "
-            "kubeconfig is another's, or a proxy stands between; get the kubeconfig anew, for example with gcloud "
-            "container clusters get-credentials"
+            f"it cannot be reached ({message}): whoever answers there does not prove to be this cluster, as its "
+            "certificate-authority in the kubeconfig is another's, or a proxy stands between; get the kubeconfig anew, "
+            "for example with gcloud container clusters get-credentials"
         )
     if refusal.status == _BAD_REQUEST and _DENIED.search(message):
         return _forbidden(message)
