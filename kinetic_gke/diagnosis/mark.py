@@ -38,6 +38,18 @@ def mark_of(job: Mapping[str, Any], index: int | None = None) -> Mark | None:
     )
 
 
+def is_cancelled(job: Mapping[str, Any], index: int | None = None) -> bool:
+    """Tell whether a client cancelled a job itself; an index of an array, which may have succeeded before, by itself.
+
+    >>> is_cancelled({"metadata": {}})
+    False
+    """
+    written_there = job["metadata"].get("annotations") or {}
+    if index is not None:
+        return f"{_OF_INDEX}{index}" in written_there
+    return bool(written_there.get(ANNOTATION_ENDED_AS) == JobStatus.CANCELLED)
+
+
 def ending_patch(mark: Mark, *, is_suspended: bool) -> dict[str, Any]:
     """Return what marks a Job; where it runs, its deadline has passed with that.
 

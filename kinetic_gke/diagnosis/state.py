@@ -6,7 +6,7 @@ from datetime import datetime
 from kinetic_core.model.job import JobEvent, JobState, JobStatus
 from kinetic_gke.diagnosis.ending import failed_state
 from kinetic_gke.diagnosis.look import Json, Look, holds_index, worker_status
-from kinetic_gke.diagnosis.mark import mark_of
+from kinetic_gke.diagnosis.mark import is_cancelled, mark_of
 from kinetic_gke.diagnosis.moment import moment
 from kinetic_gke.diagnosis.waiting import waiting_reason
 
@@ -66,9 +66,14 @@ def _event(job_id: str, kind: str, at: datetime, state: JobState) -> JobEvent:
 
 
 def _ended(look: Look) -> tuple[JobState, datetime] | None:
-    """Return how and when a job ended; a client's mark counts for more than the end that it brought about."""
+    """Return how and when a job ended; a client's mark counts for more than the end that it brought about.
+
+    A job that was cancelled stays so, also where its function came to its end in spite of that; one that was given up
+    and comes to life has succeeded.
+    """
     found = _verdict(look)
-    if found is not None and found[0].status is JobStatus.SUCCEEDED:
+    has_succeeded = found is not None and found[0].status is JobStatus.SUCCEEDED
+    if has_succeeded and not is_cancelled(look.job, look.index):
         return found
     mark = mark_of(look.job, look.index)
     if mark is not None:

@@ -179,6 +179,27 @@ def test_cancelled_is_what_every_process_sees(gke: Gke, tmp_path: Path) -> None:
     assert list(later.backend.events(ref))[-1].status is JobStatus.CANCELLED
 
 
+def test_a_cancelled_job_that_comes_to_its_end_all_the_same_stays_cancelled(gke: Gke, tmp_path: Path) -> None:
+    def insist(path: str) -> int:
+        import pathlib
+        import signal
+        import time
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        pathlib.Path(path).touch()
+        while pathlib.Path(path).exists():
+            time.sleep(0.01)
+        return 7
+
+    ref = gke.backend.submit(gke.job(insist, str(tmp_path / "running")))
+    until((tmp_path / "running").exists)
+    gke.backend.cancel(ref)
+    (tmp_path / "running").unlink()
+    gke.room.finished(job_name(ref.job_id))
+    assert gke.backend.status(ref).status is JobStatus.CANCELLED
+    assert list(gke.backend.events(ref))[-1].status is JobStatus.CANCELLED
+
+
 def test_a_job_in_a_queue_says_so_runs_when_it_is_admitted_and_can_be_cancelled(gke: Gke, room: Room) -> None:
     labels = {"kueue.x-k8s.io/queue-name": "research"}
     admitted, dropped = gke.job(lambda: 7, labels=labels), gke.job(lambda: 8, labels=labels)

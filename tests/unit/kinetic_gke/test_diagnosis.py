@@ -171,14 +171,28 @@ def marked(found: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     return {**found, "metadata": {**found["metadata"], "annotations": patch["metadata"]["annotations"]}}
 
 
-def test_a_mark_counts_for_more_than_the_end_that_it_brought_about_and_less_than_success() -> None:
+def test_a_mark_counts_for_more_than_the_end_that_it_brought_about() -> None:
     mark = Mark(status=JobStatus.CANCELLED, reason="cancelled", at=AT)
-    failed, complete = job({"type": "Failed", "reason": "DeadlineExceeded"}), job({"type": "Complete"})
+    failed = job({"type": "Failed", "reason": "DeadlineExceeded"})
     patch = ending_patch(mark, is_suspended=False)
     assert mark_of(marked(failed, patch)) == mark
     assert state_of(look_at(marked(failed, patch), ())).status is JobStatus.CANCELLED
-    assert state_of(look_at(marked(complete, patch), ())).status is JobStatus.SUCCEEDED
     assert mark_of(failed) is None
+
+
+def test_what_was_cancelled_stays_so_and_what_was_given_up_may_yet_succeed() -> None:
+    complete = job({"type": "Complete"})
+    for status, then in ((JobStatus.CANCELLED, JobStatus.CANCELLED), (JobStatus.FAILED, JobStatus.SUCCEEDED)):
+        patch = ending_patch(Mark(status=status, reason="so", at=AT), is_suspended=False)
+        assert state_of(look_at(marked(complete, patch), ())).status is then
+
+
+def test_an_index_that_had_succeeded_does_not_lose_that_with_its_array() -> None:
+    array = job(spec={"completionMode": "Indexed"}, completedIndexes="0-1")
+    whole = ending_patch(Mark(status=JobStatus.CANCELLED, reason="cancelled", at=AT), is_suspended=False)
+    assert state_of(look_at(marked(array, whole), (), 0)).status is JobStatus.SUCCEEDED
+    assert state_of(look_at(marked(array, index_patch(1, AT)), (), 1)).status is JobStatus.CANCELLED
+    assert state_of(look_at(marked(array, index_patch(1, AT)), (), 0)).status is JobStatus.SUCCEEDED
 
 
 def test_the_queue_of_a_job_is_changed_only_while_it_is_suspended() -> None:
