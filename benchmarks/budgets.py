@@ -45,7 +45,7 @@ class Budget:
     """How far a measurement may exceed the limit before the budget counts as broken, as a share of it."""
     status: Literal["met", "open"] = "met"
     today: float | None = None
-    """Of an open budget: what was measured last, which must not get worse."""
+    """Of an open budget: the best measured so far, which must not get worse."""
     note: str = ""
 
     def __attrs_post_init__(self) -> None:

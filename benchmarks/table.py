@@ -61,7 +61,9 @@ def budget_table(judged: Iterable[Judged], *, left_out: Sequence[Verdict] = ()) 
         verdict = one.verdict.value
         if one.verdict is Verdict.OPEN and one.is_reached:
             verdict = "reached; close it"
-        lines.append(_line([str(budget.target), budget.what, f"≤ {number(budget.at_most)}{unit}", measured, verdict]))
+        if one.verdict is Verdict.MET and not one.is_reached:
+            verdict = "within its margin"
+        lines.append(_line([str(budget.target), budget.what, f"≤ {budget.at_most:,g}{unit}", measured, verdict]))
     return lines
 
 

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.budgets import Budget, Verdict, judge, read_budgets
 from benchmarks.page import read_last
 from benchmarks.records import Measured, Row
+from benchmarks.table import budget_table
 
 BUDGETS = read_budgets()
 _, LAST = read_last()
@@ -55,6 +56,23 @@ def test_a_budget_is_judged_by_its_comparison_its_margin_and_its_status(
 def test_what_was_not_measured_says_why(held: Budget, found: Measured, reason: str) -> None:
     (judged,) = judge([held], [found])
     assert (judged.verdict, judged.value, judged.reason) == (Verdict.UNMEASURED, None, reason)
+
+
+@pytest.mark.parametrize(
+    ("held", "ours", "told"),
+    [
+        (budget(at_most=1.25), 12.5, "≤ 1.25 | 1.2 | met"),
+        (budget(at_most=1.25), 12.7, "≤ 1.25 | 1.3 | within its margin"),
+        (budget(status="open", today=0.9), 8.0, "≤ 0.5 | 0.80 | OPEN"),
+        (budget(status="open", today=0.9), 4.0, "≤ 0.5 | 0.40 | reached; close it"),
+        (budget(compare="value", against=None, at_most=65536, quantity="bytes"), 12.0, "≤ 65,536 | 12 | met"),
+    ],
+)
+def test_the_table_tells_the_target_itself_and_what_only_its_margin_lets_pass(
+    held: Budget, ours: float, told: str
+) -> None:
+    *_, line = budget_table(judge([held], [measured(ours, 10.0, quantity=held.quantity)]))
+    assert line == f"| 1 | a thing | {told} |"
 
 
 def test_an_open_budget_whose_target_is_reached_can_be_told() -> None:
