@@ -1,5 +1,6 @@
 """Driving a batch: look how its jobs stand, start what there is room for, note how far each input is."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -11,12 +12,13 @@ from kinetic.jobs.ledger import JobRecord, is_collected, record_job
 from kinetic.jobs.lifecycle import InputState, Refusal
 from kinetic.jobs.manifest import PAGE, Manifest
 from kinetic.jobs.starting import submit_each, submit_together
-from kinetic_core.model.job import JobRef, JobState, JobStatus
+from kinetic_core.model.job import BEHIND_OTHERS, JobRef, JobState, JobStatus
 from kinetic_core.plugin import Backend
 
 CANCELLED: Final = "cancelled"
 FAILED: Final = "failed"
 _SIDE_BY_SIDE: Final = 16
+_MOMENT_S: Final = 3.0
 
 
 class Driver:
@@ -55,6 +57,8 @@ class Driver:
         self._has_inputs = has_inputs
         self._dirty: set[int] = set()
         self._told_to_end: set[str] = set()
+        self._reasons: dict[str, float] = {}
+        """Why nothing runs yet, and when that was seen first."""
         self._told_reasons: set[str] = set()
         self._backend: Any = backend
         self._arrays = arrays
@@ -141,14 +145,15 @@ class Driver:
             if left is None:
                 self.manifest.check_there()  # then it is no failure, and calls for no further attempt
             seen = left or seen
-        if seen.status is JobStatus.PENDING and seen.reason:
+        if seen.status is JobStatus.PENDING and seen.reason not in {"", BEHIND_OTHERS}:
             self._tell_waiting(seen.reason)
         if seen.status is not state.status:
             self._become(state.seen(seen, retries=0 if self.stop_reason else self.record.limits.retries))
 
     def _tell_waiting(self, reason: str) -> None:
-        """Tell, once, why nothing of the batch runs yet."""
-        is_new = reason not in self._told_reasons
+        """Tell, once, why nothing of the batch runs yet, but not of what passes in a moment."""
+        lasts = time.monotonic() - self._reasons.setdefault(reason, time.monotonic()) >= _MOMENT_S
+        is_new = lasts and reason not in self._told_reasons
         if is_new and not any(state.status is JobStatus.RUNNING for state in tuple(self.states)):
             self._told_reasons.add(reason)
             tell_waiting(self.record.group_id, reason)

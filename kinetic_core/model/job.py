@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from kinetic_core.model.request import RunOptions
 from kinetic_core.wire.names import DEFAULT_FORMATS
+
+BEHIND_OTHERS: Final = "waiting for other jobs of its batch"
+"""The reason of a job that waits for nothing else."""
 
 
 class JobStatus(StrEnum):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from kinetic_core.model.job import BEHIND_OTHERS
 from kinetic_gke.diagnosis.look import Json, Look, container_statuses, phase
 from kinetic_gke.diagnosis.moment import moment
 from kinetic_gke.manifest.names import QUEUE
@@ -36,7 +37,7 @@ def waiting_reason(look: Look, news: Sequence[Json] = ()) -> str:
         return _suspended(look.job)
     pod = next((one for one in reversed(look.pods) if phase(one) == "Pending"), None)
     if pod is None and _waits_its_turn(look):
-        return "waiting for other jobs of its batch"
+        return BEHIND_OTHERS
     if pod is None:
         return "" if look.pods else _told(news, ("FailedCreate",))
     if problem := next(_container_problems(pod), ""):

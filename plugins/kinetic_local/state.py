@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from kinetic_core.model.job import JobEvent, JobRef, JobState, JobStatus
+from kinetic_core.model.job import BEHIND_OTHERS, JobEvent, JobRef, JobState, JobStatus
 from kinetic_local.array import belonged, waits
 from kinetic_local.locks import is_locked, try_lock
 from kinetic_local.places import Places, remove_private
@@ -86,7 +86,7 @@ class Watch:
         if self.damaged:
             return JobState(status=JobStatus.FAILED, reason=_DAMAGED)
         if self.is_here and waits(self.pod):
-            return JobState(status=JobStatus.PENDING, reason="waiting for other jobs of its batch")
+            return JobState(status=JobStatus.PENDING, reason=BEHIND_OTHERS)
         if belonged(self.pod):
             return JobState(status=JobStatus.NOT_FOUND, reason="the process that was to start it is no more")
         where = f"; it was submitted on {self.machine}" if self.machine not in ("", os.uname().nodename) else ""

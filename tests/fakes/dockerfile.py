@@ -125,9 +125,9 @@ class Builder:
 
     def _run(self, stage: Stage, command: str) -> None:
         self.ran.append(command)
-        placed = command
-        for path in sorted((*self.paths, "/tmp"), key=len, reverse=True):
-            placed = re.sub(rf"(?<![\w./-]){re.escape(path)}(?=[/\s]|$)", str(stage.place(path)), placed)
+        # At once: where this stage lies may itself begin like a folder of the image.
+        paths = "|".join(re.escape(path) for path in sorted((*self.paths, "/tmp"), key=len, reverse=True))
+        placed = re.sub(rf"(?<![\w./-])({paths})(?=[/\s]|$)", lambda one: str(stage.place(one[1])), command)
         self.run(stage, "/bin/sh", "-ec", placed)
 
     def _copy(self, stage: Stage, source: str, target: str, *more: str) -> None:

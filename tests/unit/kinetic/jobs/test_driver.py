@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import attrs
 import pytest
 
+from kinetic.jobs import driver as driving
 from kinetic.jobs.batchrecord import BatchRecord, Limits
 from kinetic.jobs.driver import CANCELLED, Driver
 from kinetic.jobs.lifecycle import InputState
 from kinetic.jobs.manifest import PAGE, Manifest, find_batches, read_batch
 from kinetic_core.errors import ConfigError, JobNotFoundError, ResultUnavailableError, SubmissionError
-from kinetic_core.model.job import JobRef, JobSpec, JobState, JobStatus, StagedArtifact
+from kinetic_core.model.job import BEHIND_OTHERS, JobRef, JobSpec, JobState, JobStatus, StagedArtifact
 from kinetic_core.model.request import RunOptions
 from kinetic_core.plugin import Storage
 from tests.fakes.array_backend import ArrayOfQuiet
@@ -337,7 +338,10 @@ def test_a_batch_that_another_process_takes_away_is_not_tried_again(store: Stora
     assert driver.errors == {}
 
 
-def test_a_batch_of_which_nothing_runs_says_why_once(store: Storage, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_of_which_nothing_runs_says_why_once(
+    store: Storage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "_MOMENT_S", 0.0)
     caplog.set_level("INFO", "kinetic.jobs")
     driver, backend = begun(store, 3, max_concurrent=None)
     backend.answer = lambda _: JobState(status=JobStatus.PENDING, reason="no node has room for it")
@@ -351,3 +355,24 @@ def test_a_batch_of_which_nothing_runs_says_why_once(store: Storage, caplog: pyt
     driver.step()
     (told,) = caplog.messages
     assert told.startswith("job_waiting: batch-0000000a does not run yet: no node has room for it")
+
+
+def test_a_batch_that_is_about_to_run_says_nothing(store: Storage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kinetic.jobs")
+    driver, backend = begun(store, 2, max_concurrent=None)
+    backend.answer = lambda _: JobState(status=JobStatus.PENDING, reason="starting")
+    driver.step()
+    driver.step()
+    assert caplog.messages == []
+
+
+def test_that_its_jobs_wait_for_one_another_is_no_news_of_a_batch(
+    store: Storage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "_MOMENT_S", 0.0)
+    caplog.set_level("INFO", "kinetic.jobs")
+    driver, backend = begun(store, 2, max_concurrent=None)
+    backend.answer = lambda _: JobState(status=JobStatus.PENDING, reason=BEHIND_OTHERS)
+    driver.step()
+    driver.step()
+    assert caplog.messages == []
