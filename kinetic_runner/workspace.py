@@ -107,8 +107,9 @@ class _Extraction:
             for path, entry in files:
                 parent, _, name = path.rpartition("/")
                 if parent != opened:
+                    entered = self._open(parent)
                     os.close(directory)
-                    opened, directory = parent, self._open(parent)
+                    opened, directory = parent, entered
                 self._write_file(directory, name, entry)
         except OSError as error:
             # Of an open file the system names none, and of one in an open directory its last name.

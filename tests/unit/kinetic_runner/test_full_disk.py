@@ -40,6 +40,14 @@ def test_a_file_of_the_context_that_is_in_the_way(box: Box) -> None:
     assert caught.value.filename == str(box.workspace / "deep" / "data.bin")
 
 
+def test_a_directory_of_the_context_that_goes_away(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.zip((entry("deep/data.bin"), b""))
+    monkeypatch.setattr("kinetic_runner.workspace._Extraction._make_directories", lambda *_: None)
+    with pytest.raises(FileNotFoundError) as caught:
+        box.extract()
+    assert caught.value.filename == str(box.workspace / "deep")
+
+
 def test_a_file_of_the_context_that_the_second_process_writes(box: Box) -> None:
     small = [(f"d{index % 50}/{index}", b"x") for index in range(5_000)]
     large = [(f"e{index}/data.bin", CONTENT) for index in range(4)]
