@@ -31,7 +31,7 @@ _LENGTH_BYTES: Final = 4
 _LONGEST_PATH_BYTES: Final = 1 << 16
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class KeptHashes:
     """What the cache holds for one path."""
 
@@ -43,7 +43,7 @@ class KeptHashes:
     """Seconds since the epoch."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class HashCache:
     """The cache in a folder of its own; the least recently used paths go when it grows too large."""
 

@@ -224,13 +224,16 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
-def in_pod(environ: Mapping[str, str]) -> bool:
-    """Tell whether this process is a job's: then a call of a decorated function runs inline.
+def in_pod(environ: Mapping[str, str] | None = None) -> bool:
+    """Tell whether a process is a job's: then a call of a decorated function runs inline.
+
+    Args:
+        environ: Of the process; `None` for this one.
 
     >>> in_pod({"KINETIC_JOB_ID": "job-0a1b2c3d"})
     True
     """
-    return variable(environ, names.ENV_JOB_ID) is not None
+    return variable(os.environ if environ is None else environ, names.ENV_JOB_ID) is not None
 
 
 def kinetic_home(home: Path) -> Path:

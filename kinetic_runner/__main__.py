@@ -1,12 +1,11 @@
 """`python -m kinetic_runner`: the program that a pod runs."""
 
 import faulthandler
-import gc
 import os
 import sys
 from collections.abc import Sequence
 
-from kinetic_runner.leftovers import leave
+from kinetic_runner.leftovers import leave, spare_the_end
 from kinetic_runner.log import Log, asks_for_stages
 from kinetic_runner.runner import run
 from kinetic_runner.streams import unbuffer
@@ -31,6 +30,5 @@ if __name__ == "__main__":
     # A child process of the function imports this module under another name, and does none of this.
     unbuffer()
     faulthandler.enable()
-    # What was imported up to here lasts as long as the process: looking for garbage in it doubled a short job's end.
-    gc.freeze()
+    spare_the_end()
     leave(main(), Log())

@@ -11,7 +11,7 @@ from kinetic_core.errors import KineticError, PluginError
 from kinetic_core.plugin import Logger
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Answer:
     """What one plugin answered."""
 
@@ -19,7 +19,7 @@ class Answer:
     value: Any
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Implementation:
     """One plugin's function for one hook, ready to be called."""
 
@@ -33,7 +33,7 @@ class Implementation:
         return self.function(*(offered[name] for name in self.arguments))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Calls:
     """Calls hooks of all plugins in use."""
 

@@ -29,7 +29,7 @@ _LATER: Final = {"pathways": "backend", "konduktor": DIALECT}
 """Names that the documentation speaks of, and that come with a later release."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Offer(Generic[T]):
     """One descriptor and the plugin that it came from."""
 
@@ -37,7 +37,7 @@ class Offer(Generic[T]):
     origin: Origin
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Shelf(Generic[T]):
     """Descriptors of one kind by name. A name offered twice belongs to nobody.
 
@@ -89,7 +89,7 @@ class Shelf(Generic[T]):
         return self._contest(name, offers) if len(offers) > 1 else None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Withheld:
     """What a plugin that is not in use would have offered, as far as it can be known."""
 
@@ -100,7 +100,7 @@ class Withheld:
     """Pairs of kind and name."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Catalog:
     """Everything that plugins offer by name, and who would have offered more."""
 

@@ -22,7 +22,7 @@ COLLECTED: Final = tuple(_WANTED)
 _NOBODY: Final = Origin(plugin="", module="", distribution="", version="")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Offers:
     """The descriptors of one plugin."""
 

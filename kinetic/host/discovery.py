@@ -2,8 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
 
 import attrs
 
@@ -57,23 +57,36 @@ def read_switches(environ: Mapping[str, str]) -> Switches:
 
 def discover() -> tuple[Candidate, ...]:
     """Return every installed plugin, sorted by name and distribution, each distribution once, as Python sees it."""
-    found = (_candidate(entry_point) for entry_point in entry_points(group=GROUP))
-    return tuple(sorted(found, key=lambda candidate: (candidate.origin.plugin, candidate.origin.distribution)))
+    found = {_normal(name): _as_seen(name, one) for one in distributions() for name in _name_where_there_are_some(one)}
+    candidates = [candidate for one in found.values() for candidate in _candidates(one)]
+    return tuple(sorted(candidates, key=lambda candidate: (candidate.origin.plugin, candidate.origin.distribution)))
 
 
-def _candidate(entry_point: EntryPoint) -> Candidate:
-    distribution = entry_point.dist
-    name = str(distribution.metadata["Name"]) if distribution is not None else "an unknown distribution"
-    return Candidate(
-        origin=Origin(
-            plugin=entry_point.name,
-            module=entry_point.value,
-            distribution=name,
-            version=str(distribution.metadata["Version"]) if distribution is not None else "",
-        ),
-        entry_point=entry_point,
-        built_in=re.sub(r"[-_.]+", "-", name).lower() == DISTRIBUTION,
-    )
+def _name_where_there_are_some(one: Distribution) -> Iterator[str]:
+    """Yield a distribution's name, where it is worth reading: an environment has hundreds that have none."""
+    if f"[{GROUP}]" in (one.read_text("entry_points.txt") or ""):
+        yield str(one.metadata["Name"])
+
+
+def _as_seen(name: str, one: Distribution) -> Distribution:
+    """Return the distribution that has a name: of several, the first on the path."""
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return one
+
+
+def _candidates(one: Distribution) -> Iterator[Candidate]:
+    metadata = one.metadata
+    name, version = str(metadata["Name"]), str(metadata["Version"])
+    for entry_point in one.entry_points:
+        if entry_point.group == GROUP:
+            origin = Origin(plugin=entry_point.name, module=entry_point.value, distribution=name, version=version)
+            yield Candidate(origin=origin, entry_point=entry_point, built_in=_normal(name) == DISTRIBUTION)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def contested_names(candidates: Iterable[Candidate]) -> dict[Candidate, Problem]:

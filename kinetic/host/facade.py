@@ -39,7 +39,7 @@ _DEFAULTS: Final = "defaults"
 """The plugin whose rules always count: no dialect that anybody asks for."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Host:
     """The plugins in use. Made by `load_host`.
 

@@ -60,7 +60,7 @@ def load_host(environ: Mapping[str, str], *, log: Logger | None = None) -> Host:
     return loading.finish()
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class _Plugin:
     """A plugin whose module was imported."""
 
@@ -79,7 +79,7 @@ class _Plugin:
                 yield Implementation(origin=self.origin, hook=hook, function=function, arguments=arguments)
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Loading:
     """One run of loading; lives no longer than `load_host`."""
 

@@ -10,7 +10,7 @@ from kinetic_core.plugin import JobEvent, JobRef, Logger
 _HOOK = "kinetic_job_event"
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Observers:
     """All plugins that want to know."""
 

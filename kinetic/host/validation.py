@@ -190,7 +190,7 @@ def _did_you_mean(name: str, specs: Specs) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Suspect:
     """A function that may be at fault."""
 

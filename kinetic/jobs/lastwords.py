@@ -45,7 +45,7 @@ def last_words(ref: JobRef, state: JobState, backend: Backend, *, wait_s: float 
     return text
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Log:
     """The end of one log, as far as it has come."""
 

@@ -6,7 +6,6 @@ a client uploads again what is half as old before it relies on it.
 """
 
 import random
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +20,6 @@ from kinetic_core.plugin import Storage, StoredObject
 from kinetic_core.wire.names import CONTEXT_FILE
 
 LONGEST_S: Final = 2 * FRESH_S
-EVERY_S: Final = 86_400
 _SETTLED_S: Final = 6 * 3_600
 """What is younger may be part of a submission still under way, perhaps from a machine with the same name."""
 _ENDED_S: Final = 86_400
@@ -40,27 +38,7 @@ class Bounds:
     """How many are remembered."""
 
 
-def start_cleaning(storage: Storage, client: str, uses: Uses) -> threading.Thread | None:
-    """Clean in a thread of its own, if it is time and there can be one; nobody waits for it.
-
-    Args:
-        storage: The store.
-        client: As `client_of` returns it.
-        uses: What the client's jobs need.
-    """
-    if not uses.claim_cleaning(every_s=EVERY_S):
-        return None
-    cleaning = Cleaning(storage=storage, client=client, uses=uses)
-    thread = threading.Thread(target=cleaning.run, name="kinetic-clean-contexts", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:
-        # The process has no room for one more, or is about to end: the job was submitted all the same.
-        return None
-    return thread
-
-
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Cleaning:
     """One cleaning."""
 

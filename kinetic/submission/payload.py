@@ -20,7 +20,7 @@ from kinetic_core.plugin import Serializer
 _OURS: Final = ("kinetic", "kinetic_core", "kinetic_runner")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PayloadWriting:
     """The writing of one call by the serializer that was asked for."""
 

@@ -106,7 +106,7 @@ def _quiet(_: Sequence[Finding]) -> None:
 
 def runs_inline() -> bool:
     """Tell whether a decorated function called here runs here, because this process is a job's already."""
-    return settings.in_pod(settings.surroundings().environ)
+    return settings.in_pod()
 
 
 def refuse_blocking_debug(options: RunOptions) -> None:

@@ -39,7 +39,7 @@ _WALKED_FIRST: Final = 1_000
 """Arguments of so few values are walked before anything is written: it costs nothing, and a writing may be in vain."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Prepared:
     """A package, and what has to be staged beside it."""
 
@@ -93,7 +93,7 @@ def prepare(
         raise
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Project:
     """What holds whatever the arguments are; each hook is asked once a packaging."""
 
@@ -105,7 +105,7 @@ class _Project:
     findings: tuple[Finding, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Draft:
     """What depends on which `Data` the call holds."""
 
@@ -114,7 +114,7 @@ class _Draft:
     plan: Plan
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class _Preparation:
     """One packaging; lives no longer than `prepare`."""
 

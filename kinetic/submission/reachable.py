@@ -16,7 +16,7 @@ from kinetic_core.plugin import BackendDriver, Reference
 _OUR_IMAGES = frozenset((None, "bundled", "prebuilt"))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Reach:
     """Who opens the URLs, with what."""
 

@@ -20,7 +20,7 @@ from kinetic_core.walk.replace import Replaced, replace
 _ID_BYTES = 8
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class References:
     """A call whose `Data` have been replaced, and all that is known of them."""
 
@@ -86,7 +86,7 @@ class References:
         )
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Maker:
     """Makes the references of one call."""
 

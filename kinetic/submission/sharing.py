@@ -25,8 +25,7 @@ from kinetic_core.errors import StorageError
 from kinetic_core.model.job import StagedArtifact
 from kinetic_core.model.package import Artifact
 from kinetic_core.model.request import Surroundings
-from kinetic_core.packaging.composition import Composition
-from kinetic_core.packaging.layering import DEFAULT_LIMITS, Limits, make_layer
+from kinetic_core.packaging.composition import DEFAULT_LIMITS, Composition, Limits
 from kinetic_core.plugin import Storage, StoredObject
 from kinetic_core.wire.names import CONTEXT_FILE
 
@@ -60,7 +59,7 @@ def client_of(surroundings: Surroundings) -> str:
     return f"{folder[-1]}/{folder}"
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Sharing:
     """One client's contexts in one store."""
 
@@ -111,6 +110,8 @@ class Sharing:
     def _add_layer(
         self, archive: Artifact, known: Composition, present: Mapping[str, StoredObject], directory: Path
     ) -> Composition | None:
+        from kinetic_core.packaging.layering import make_layer  # most submissions make none
+
         try:
             layer = make_layer(archive, known, directory / _LAYER_FILE, present=present, limits=self.limits)
         except (ValueError, IndexError, OSError) as error:

@@ -36,7 +36,7 @@ def job_folder(job_id: str, name: str, surroundings: Surroundings, *, shared: bo
     return f"{settings.store_folder(surroundings)}/{settings.safe_name(name)}-{job_id.removeprefix('job-')}"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Staging:
     """What a submission has put into the store, so that a failure can take it away again."""
 
@@ -67,7 +67,7 @@ class Staging:
             self.storage.delete_prefix(self.folder)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class StagedPackage:
     """A package whose artifacts lie where the pod can fetch them."""
 

@@ -25,7 +25,7 @@ from kinetic_core.plugin import Backend, BackendDriver, Capability, Storage
 _OF_THIS_MACHINE: Final = ("python", "inherit_env", "memory_limit", "cpu_time_limit")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Target:
     """Where a request goes: every choice made, every refusal heard."""
 

@@ -52,7 +52,7 @@ class Use:
             return None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Uses:
     """The list of one client's uses of one store, in a private folder."""
 

@@ -19,7 +19,7 @@ _ADVICE_DEPTH: Final = "flatten it, or write it to a file and pass kinetic.Data 
 _MAX_CAUSE_CHARS: Final = 500
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Failure:
     """What the pickler knew when it failed."""
 

@@ -33,7 +33,7 @@ class Call:
     """SHA-256 of the payload that holds what this one calls, see `sharing`; empty where it holds it itself."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class WrittenPayload:
     """The payload on disk, and what is in it."""
 

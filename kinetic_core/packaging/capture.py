@@ -35,7 +35,7 @@ NEVER_BY_PREFIX: Final = frozenset(
 _SECRET_WORDS: Final = ("TOKEN", "SECRET", "KEY", "PASSWORD", "CREDENTIAL")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Captured:
     """Environment variables that travel in the payload."""
 

@@ -7,11 +7,30 @@ from typing import Any, Final, NamedTuple
 
 import attrs
 
+from kinetic_core.packaging.zipformat import LIMIT_32
 from kinetic_core.wire.layer import Part, Source
 from kinetic_core.wire.names import CONTEXT_FILE
 
 LOOSE: Final = -1
 """The source of entries that lie in none."""
+
+
+class Limits(NamedTuple):
+    """When a layer is worth it. Sizes are in bytes."""
+
+    saved: int = 64 << 10
+    """A layer must spare the store at least so much."""
+    repeated: int = 32 << 10
+    """A layer holds so much of earlier layers again, so that there are few."""
+    sources: int = 8
+    """A layer refers to so many archives."""
+    fetched: int = 16 << 20
+    """The pod fetches so much more than twice the archive."""
+    archive: int = LIMIT_32
+    """Offsets in larger archives need more than 32 bits; those are stored whole."""
+
+
+DEFAULT_LIMITS: Final = Limits()
 
 
 class Copied(NamedTuple):

@@ -11,11 +11,10 @@ from typing import Final
 import attrs
 
 from kinetic_core.model.package import Artifact
-from kinetic_core.packaging.composition import LOOSE, Composition
+from kinetic_core.packaging.composition import DEFAULT_LIMITS, LOOSE, Composition, Limits
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.zipformat import (
     DEFLATED,
-    LIMIT_32,
     Member,
     central_header,
     dos_time,
@@ -28,26 +27,7 @@ from kinetic_core.wire.zipdirectory import Directory
 _RECIPE_MODE: Final = 0o100644
 
 
-@attrs.frozen(kw_only=True)
-class Limits:
-    """When a layer is worth it. Sizes are in bytes."""
-
-    saved: int = 64 << 10
-    """A layer must spare the store at least so much."""
-    repeated: int = 32 << 10
-    """A layer holds so much of earlier layers again, so that there are few."""
-    sources: int = 8
-    """A layer refers to so many archives."""
-    fetched: int = 16 << 20
-    """The pod fetches so much more than twice the archive."""
-    archive: int = LIMIT_32
-    """Offsets in larger archives need more than 32 bits; those are stored whole."""
-
-
-DEFAULT_LIMITS: Final = Limits()
-
-
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Layer:
     """A layer on disk."""
 
@@ -120,7 +100,7 @@ def _kept(composition: Composition, used: Mapping[int, int], present: Collection
     return [0, *sorted(layers)]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Layering:
     archive: Artifact
     directory: Directory

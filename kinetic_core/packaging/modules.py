@@ -102,18 +102,21 @@ class _Chooser:
         return covered
 
     def _covers_directory(self, directory: str) -> bool:
-        spellings = {directory, self._links.real(directory)}
-        if not any(_is_below(spelling, root) for spelling in spellings for root in self._roots):
+        # Nearly all are told by their names alone; only of the others the file system is asked.
+        if self._is_foreign(directory):
             return False
-        return not any(self._is_foreign(spelling) for spelling in spellings)
+        real = self._links.real(directory)
+        if not any(_is_below(spelling, root) for spelling in (directory, real) for root in self._roots):
+            return False
+        return real == directory or not self._is_foreign(real)
 
     def _is_foreign(self, directory: str) -> bool:
-        if not _INSTALLED_NAMES.isdisjoint(Path(directory).parts):
+        if not _INSTALLED_NAMES.isdisjoint(directory.split(os.sep)):
             return True
         if any(_is_below(directory, path) for path in self._installed):
             return True
         inside = next((directory[len(root) :] for root in self._roots if _is_below(directory, root)), "")
-        return not _FOREIGN_NAMES.isdisjoint(Path(inside).parts)
+        return not _FOREIGN_NAMES.isdisjoint(inside.split(os.sep))
 
 
 def _is_below(path: str, parent: str) -> bool:

@@ -27,7 +27,7 @@ _SPECIAL: Final = (
 )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Step:
     """One step of the way: what is added to the text, or the text with which the way begins anew."""
 

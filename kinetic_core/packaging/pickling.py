@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import cloudpickle
 
@@ -20,7 +20,6 @@ from kinetic_core.errors import PackagingError
 from kinetic_core.model.package import Artifact, PayloadComponent
 from kinetic_core.packaging import byname
 from kinetic_core.packaging.annotations import portable_annotations
-from kinetic_core.packaging.bisection import Failure, explain
 from kinetic_core.packaging.call import (
     Call,
     WrittenPayload,
@@ -40,6 +39,9 @@ from kinetic_core.packaging.standin import standin_getattr
 from kinetic_core.packaging.weighing import Scale, Weighed, heaviest_first
 from kinetic_core.wire import names, payload
 from kinetic_core.wire.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from kinetic_core.packaging.bisection import Failure
 
 Reduction = tuple[Any, ...]
 
@@ -111,6 +113,8 @@ def _dump(pickler: "CallPickler", call: Call) -> None:
     except (ReferenceMet, WriteError):
         raise
     except Exception as error:
+        from kinetic_core.packaging.bisection import explain  # most calls travel
+
         raise explain(call, pickler.failure(error)) from error
 
 
@@ -196,8 +200,10 @@ class CallPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle pub
         foreign = self._referred - {"cloudpickle", *self._own_packages}
         return distribution_versions(name for name in foreign if name not in self._first_party)
 
-    def failure(self, error: Exception) -> Failure:
+    def failure(self, error: Exception) -> "Failure":
         """Return what is known about an error that ended the writing."""
+        from kinetic_core.packaging.bisection import Failure  # as above
+
         return Failure(error=error, path=self.scale.path, latest=self._latest, opened=self._opened, reads=self._read)
 
     def reducer_override(self, obj: Any) -> Any:

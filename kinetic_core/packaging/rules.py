@@ -101,7 +101,7 @@ def _never(_: str) -> None:
     return None
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class RuleSet:
     """Many rules, sorted by kind once, so that asking costs the same however many there are.
 
@@ -176,7 +176,7 @@ class RuleSet:
         return kinds.on_path is _never or not any(kinds.on_path(prefix + name) for name in names)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Kinds:
     """Rules by what they look at; each with its number, or many as one."""
 

@@ -71,7 +71,7 @@ def list_tree(path: Path) -> Tree:
     return Tree(path=path, is_dir=True, rows=walk.ordered(), started_ns=started_ns)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Walk:
     """One pass, directory by directory."""
 

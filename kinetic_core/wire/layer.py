@@ -7,10 +7,10 @@ their entries make up the archive. Entries keep their bytes, compressed as they 
 
 import json
 import zlib
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kinetic_core.wire.zipdirectory import Directory
+if TYPE_CHECKING:
+    from kinetic_core.wire.zipdirectory import Directory
 
 FORMAT: Final = 1
 RECIPE_PATH: Final = ".kinetic/layer.json"
@@ -37,8 +37,7 @@ class Source(NamedTuple):
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(NamedTuple):
     """How an archive is put together."""
 
     sha256: str
@@ -91,7 +90,7 @@ class Recipe:
         return recipe
 
 
-def read_recipe(layer: Directory) -> Recipe:
+def read_recipe(layer: "Directory") -> Recipe:
     """Return the recipe that a layer ends with.
 
     Raises:

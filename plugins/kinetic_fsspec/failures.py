@@ -11,8 +11,9 @@ from kinetic_core.errors import KineticError, ObjectNotFoundError, StorageError
 from kinetic_fsspec.problems import BUCKET, problem_of
 
 _READING: Final = frozenset(("read", "look up"))
-_SECRET_OPTION: Final = re.compile(r"key|secret|token|passw|cred|sas|connection|auth|sig", re.IGNORECASE)
-_SIGNED: Final = re.compile(
+# Compiled when a failure is told of: most processes meet none.
+_HIDDEN_OPTION: Final = r"(?i)key|secret|token|passw|cred|sas|connection|auth|sig"
+_SIGNED: Final = (
     r"(?i)\b((?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|accountkey|access_token)=)[^&\s;\"']+"
     r"|\b(bearer )[\w.~+/=-]+"
 )
@@ -40,7 +41,7 @@ class Masked:
         """Return the text without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
-        return _SIGNED.sub(lambda found: f"{found[1] or found[2]}***", text)
+        return re.sub(_SIGNED, lambda found: f"{found[1] or found[2]}***", text)
 
 
 def _secrets(value: Any, *, inside: bool) -> Iterator[str]:
@@ -50,7 +51,7 @@ def _secrets(value: Any, *, inside: bool) -> Iterator[str]:
             yield from (part for part in re.findall(r"(?i)(?:key|signature)=([^;]+)", value) if part)
         case Mapping():
             for name, entry in value.items():
-                yield from _secrets(entry, inside=inside or _SECRET_OPTION.search(str(name)) is not None)
+                yield from _secrets(entry, inside=inside or re.search(_HIDDEN_OPTION, str(name)) is not None)
         case list() | tuple():
             for entry in value:
                 yield from _secrets(entry, inside=inside)

@@ -57,8 +57,9 @@ def _start_host(attempt: Attempt, job: Job, host: int, environ: "dict[str, str]"
         folder = f"{folder}/{host}"
         os.mkdir(folder, 0o700)  # noqa: PTH102 - as above
         environ = environ | {"KINETIC_HOST_INDEX": str(host), "TPU_WORKER_ID": str(host)}
+    # Volumes make the directory that they lie in; most jobs have none.
     workspace, mounts, temporary = (f"{folder}/{name}" for name in ("workspace", "mounts", "temporary"))
-    for path in (workspace, mounts, temporary):
+    for path in (workspace, temporary):
         os.mkdir(path, 0o700)  # noqa: PTH102 - as above
     command = [*job.command, "--workspace", workspace]
     environ = environ | {"TMPDIR": temporary, "KINETIC_MOUNT_ROOT": mounts}

@@ -28,7 +28,7 @@ _MAKE: Final = (
 )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Venue:
     """Where a job runs; secrets may stand in it."""
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from kinetic_core.packaging.archive import write_archive
-from kinetic_core.packaging.composition import Composition
-from kinetic_core.packaging.layering import Limits, make_layer
+from kinetic_core.packaging.composition import Composition, Limits
+from kinetic_core.packaging.layering import make_layer
 from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.names import CONTEXT_FILE
 from kinetic_runner.composing import compose

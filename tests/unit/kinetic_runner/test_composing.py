@@ -13,9 +13,9 @@ import attrs
 import pytest
 
 from kinetic_core.model.package import Artifact
-from kinetic_core.packaging.composition import Composition, Copied
-from kinetic_core.packaging.layering import Limits, make_layer
-from kinetic_core.wire.layer import RECIPE_PATH, Part, Recipe, Source, read_recipe
+from kinetic_core.packaging.composition import Composition, Copied, Limits
+from kinetic_core.packaging.layering import make_layer
+from kinetic_core.wire.layer import RECIPE_PATH, Part, Source, read_recipe
 from kinetic_core.wire.names import PLAN_PATH
 from kinetic_core.wire.zipdirectory import Directory
 from kinetic_runner.composing import compose
@@ -166,7 +166,7 @@ def test_a_job_that_names_other_layers_than_the_recipe_is_refused(layered: Layer
 def recipe_with(layered: Layered, **changes: Any) -> list[Fetched]:
     """Return base and layer, the recipe of which says something else."""
     recipe = read_recipe(Directory(mapped(layered.layer.read_bytes())))
-    changed = Recipe(**{**{name: getattr(recipe, name) for name in Recipe.__slots__}, **changes})
+    changed = recipe._replace(**changes)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(RECIPE_PATH, changed.to_bytes())

@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.reduction
 import os
 import pickle
+import subprocess
 import sys
 import threading
 from multiprocessing.reduction import ForkingPickler
@@ -150,6 +151,28 @@ def test_a_class_that_alone_came_of_its_module_finds_the_file_that_an_import_wou
     for name in ("lonely.gone", "lonely.shapes.below", "gone.at.all"):
         with pytest.raises((OSError, TypeError)):
             found(name)
+
+
+ENDING = """
+import os, string, sys
+from kinetic_runner.leftovers import spare_the_end
+
+TOLD = "class Told:\\n    def __del__(self):\\n        write(1, self.text)\\nmade = Told()"
+exec(TOLD, early := {"write": os.write})
+string.early = early["made"]
+string.early.text = b"imported before\\n"
+sys.told = type(string.early)()
+sys.told.text = b"of the interpreter\\n"
+spare_the_end()
+exec(TOLD, late := {"write": os.write})
+string.late = late["made"]
+string.late.text = b"of the job\\n"
+"""
+
+
+def test_only_what_was_imported_before_is_spared_at_the_end() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=True)
+    assert sorted(ended.stdout.splitlines()) == ["of the interpreter", "of the job"]
 
 
 @pytest.mark.usefixtures("alone")

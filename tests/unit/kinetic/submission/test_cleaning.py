@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 import pytest
 
-from kinetic.submission.cleaning import LONGEST_S, Bounds, Cleaning, start_cleaning
+from kinetic.submission.cleaning import LONGEST_S, Bounds, Cleaning
+from kinetic.submission.contexts import start_cleaning
 from kinetic.submission.uses import Use, Uses
 from tests.fakes.memory_storage import MemoryStorage
 

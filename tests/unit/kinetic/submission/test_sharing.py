@@ -13,7 +13,7 @@ from kinetic.submission.sharing import FRESH_S, SharedContext, Sharing
 from kinetic.submission.snapshots import SnapshotCache
 from kinetic_core.errors import StorageError
 from kinetic_core.model.trust import RACY_NS
-from kinetic_core.packaging.layering import DEFAULT_LIMITS, Limits
+from kinetic_core.packaging.composition import DEFAULT_LIMITS, Limits
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.names import CONTEXT_FILE

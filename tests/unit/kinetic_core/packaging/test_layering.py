@@ -8,8 +8,8 @@ import pytest
 
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.archive import Written, write_archive
-from kinetic_core.packaging.composition import Composition
-from kinetic_core.packaging.layering import Layer, Limits, make_layer
+from kinetic_core.packaging.composition import Composition, Limits
+from kinetic_core.packaging.layering import Layer, make_layer
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.snapshot import Snapshot
