@@ -94,9 +94,11 @@ class HashCache:
             if not is_own(self.folder):
                 return None
             data = file.read_bytes()
-            os.utime(file)
         except OSError:
             return None
+        with contextlib.suppress(OSError):
+            # What cannot be written to serves all the same; it only grows old.
+            os.utime(file)
         return Hashed.from_bytes(memoryview(data)[_LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little") :])
 
     def keep(self, path: Path, hashed: Hashed) -> None:
@@ -120,18 +122,16 @@ class HashCache:
     def contents(self) -> tuple[KeptHashes, ...]:
         """Return what is kept, the last used first."""
         try:
-            files = [Path(entry.path) for entry in os.scandir(self.folder)]
+            # What a link leads to is not the cache's.
+            files = list(self.folder.iterdir()) if is_own(self.folder) else []
         except OSError:
             return ()
         found = [kept for file in files if (kept := _described(file)) is not None]
         return tuple(sorted(found, key=lambda kept: (-kept.used_at, kept.file)))
 
     def clear(self) -> tuple[KeptHashes, ...]:
-        """Remove everything, and return what it was."""
-        removed = self.contents()
-        for kept in removed:
-            _forget(kept.file)
-        return removed
+        """Remove everything, and return what went."""
+        return tuple(kept for kept in self.contents() if _forget(kept.file))
 
     def _file(self, path: Path) -> Path:
         # A home may be shared by machines where the same path leads elsewhere.
@@ -165,9 +165,12 @@ def _put(data: bytes, target: Path) -> None:
         raise
 
 
-def _forget(file: Path) -> None:
-    with contextlib.suppress(OSError):
-        file.unlink()
+def _forget(file: Path) -> bool:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _described(file: Path) -> KeptHashes | None:

@@ -5,6 +5,7 @@ together by the archive's hash, each is moved into place whole, and what does no
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -20,16 +21,21 @@ import attrs
 from kinetic import settings
 from kinetic.log import get_logger
 from kinetic.privacy import cache_folder, is_own, make_private
+from kinetic_core.model.sealed import sealed, unsealed
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.snapshot import Snapshot
+from kinetic_core.wire.removal import remove_tree
 
 MOST_BYTES: Final = 2 << 30
 MOST_ROOTS: Final = 200
 MOST_STORES: Final = 4
+_MAGIC: Final = b"kinetic compositions 1\n"
 _INDEX: Final = "index"
 _COMPOSITIONS: Final = "compositions"
 _ROOT: Final = "root"
 _LOCK: Final = "lock"
+_MISPLACED: Final = frozenset({errno.EISDIR, errno.ENOTDIR, errno.ELOOP})
+"""Something else lies where a file belongs: the next packaging begins anew."""
 
 
 @attrs.frozen(kw_only=True)
@@ -65,12 +71,14 @@ class SnapshotCache:
         """
         place = self._place(root)
         try:
-            if not is_own(self.folder):
+            if not (is_own(self.folder) and is_own(place)):
                 return None
             data = (place / _INDEX).read_bytes()
-            os.utime(place / _INDEX)
         except OSError:
             return None
+        with contextlib.suppress(OSError):
+            # What cannot be written to serves all the same; it only grows old.
+            os.utime(place / _INDEX)
         return Snapshot.from_bytes(data, lambda sha256: place / f"{sha256}.zip")
 
     def keep(self, root: Path, snapshot: Snapshot) -> None:
@@ -85,12 +93,14 @@ class SnapshotCache:
         place = self._place(root)
         try:
             make_private(self.folder)
-            place.mkdir(mode=0o700, exist_ok=True)
+            _make_room(place)
             with _locked(place) as is_ours:
                 if is_ours:
                     _store(place, root, snapshot)
             self._trim(place)
         except OSError as error:
+            if error.errno in _MISPLACED:
+                _remove(place)
             get_logger("kinetic.submission").debug("context_not_kept", folder=str(place), error=str(error))
 
     def compositions(self, root: Path) -> dict[str, Composition]:
@@ -100,12 +110,14 @@ class SnapshotCache:
             root: Absolute.
         """
         try:
-            if not is_own(self.folder):
+            place = self._place(root)
+            if not (is_own(self.folder) and is_own(place)):
                 return {}
-            raw = json.loads((self._place(root) / _COMPOSITIONS).read_bytes())
-            return {store: Composition.from_json(one) for store, one in raw.items()}
-        except (OSError, ValueError, AttributeError):
+            fields = unsealed(_MAGIC, (place / _COMPOSITIONS).read_bytes())
+        except OSError:
             return {}
+        raw = json.loads(fields[0]) if fields is not None else {}
+        return {store: Composition.from_json(one) for store, one in raw.items()}
 
     def keep_compositions(self, root: Path, compositions: Mapping[str, Composition]) -> None:
         """Keep of what archives are made, for the stores used last; nothing is said when it cannot be kept.
@@ -116,24 +128,24 @@ class SnapshotCache:
         """
         kept = {store: one.to_json() for store, one in list(compositions.items())[-MOST_STORES:]}
         with contextlib.suppress(OSError):
-            if is_own(self.folder):
-                _replace(self._place(root) / _COMPOSITIONS, json.dumps(kept, separators=(",", ":")).encode())
+            place = self._place(root)
+            if is_own(self.folder) and is_own(place):
+                # A stretch told wrong would make another archive: no bit of it may change without a sign.
+                _replace(place / _COMPOSITIONS, sealed(_MAGIC, (json.dumps(kept, separators=(",", ":")),)))
 
     def contents(self) -> tuple[KeptContext, ...]:
-        """Return what is kept, the last used first."""
+        """Return what is kept, the last used first; what else lies in its place counts, too."""
         try:
-            places = [Path(entry.path) for entry in os.scandir(self.folder) if entry.is_dir(follow_symlinks=False)]
+            # What a link leads to is not the cache's.
+            places = list(self.folder.iterdir()) if is_own(self.folder) else []
         except OSError:
             return ()
         found = [_described(place) for place in places]
         return tuple(sorted(found, key=lambda kept: (-kept.used_at, kept.folder)))
 
     def clear(self) -> tuple[KeptContext, ...]:
-        """Remove everything, and return what it was."""
-        removed = self.contents()
-        for kept in removed:
-            shutil.rmtree(kept.folder, ignore_errors=True)
-        return removed
+        """Remove everything, and return what went."""
+        return tuple(kept for kept in self.contents() if _remove(kept.folder))
 
     def _place(self, root: Path) -> Path:
         # A home may be shared by machines whose processors compress differently.
@@ -145,7 +157,7 @@ class SnapshotCache:
         for number, kept in enumerate(self.contents(), start=1):
             total += kept.size_bytes
             if (total > self.most_bytes or number > self.most_roots) and kept.folder != current:
-                shutil.rmtree(kept.folder, ignore_errors=True)
+                _remove(kept.folder)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -170,6 +182,14 @@ def link_or_copy(source: Path, target: Path) -> None:
             shutil.copyfile(source, made)
         # Should both be links to one file already, nothing moves, and the name left over goes with the folder.
         made.replace(target)
+
+
+def _make_room(place: Path) -> None:
+    """Make the folder of a root; a link or a file in its place goes."""
+    with contextlib.suppress(FileNotFoundError):
+        if not is_own(place):
+            _remove(place)
+    place.mkdir(mode=0o700, exist_ok=True)
 
 
 def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
@@ -200,11 +220,13 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _remove(path: Path) -> bool:
+    """Remove a file, a tree or a link, and tell whether it went."""
+    try:
+        remove_tree(path)
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -229,6 +251,10 @@ def _locked(place: Path) -> Iterator[bool]:
 def _described(place: Path) -> KeptContext:
     size, used_at, root = 0, 0.0, ""
     with contextlib.suppress(OSError):
+        status = place.lstat()
+        size, used_at = status.st_size, status.st_mtime
+        if not is_own(place):
+            return KeptContext(folder=place, root=root, size_bytes=size, used_at=used_at)
         size = sum(path.lstat().st_size for path in place.iterdir())
         used_at = (place / _INDEX).stat().st_mtime
         root = os.fsdecode((place / _ROOT).read_bytes())

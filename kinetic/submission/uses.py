@@ -6,6 +6,7 @@ Neither ever waits for the other.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -84,7 +85,10 @@ class Uses:
         """
         descriptor = os.open(self.folder / _USES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, use.to_line())
+            line = use.to_line()
+            # On a line of its own, even where the one before was cut off by a full disk.
+            if os.write(descriptor, b"\n" + line) <= len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(descriptor)
 
@@ -115,7 +119,8 @@ class Uses:
         """Tell whether it is time to clean, and whoever asks within the next seconds that it is not."""
         mark = self.folder / _CLEANED
         with contextlib.suppress(OSError):
-            if time.time() - mark.stat().st_mtime < every_s:
+            # A mark from the future, as a clock that was put right leaves it, would keep everybody off until then.
+            if abs(time.time() - mark.stat().st_mtime) < every_s:
                 return False
         try:
             mark.touch(mode=0o600)

@@ -1,5 +1,6 @@
 """The cache of content hashes: private, bounded, whole, and shared."""
 
+import errno
 import logging
 import multiprocessing
 import os
@@ -205,6 +206,37 @@ def test_clearing_removes_all_and_what_cannot_be_told_too(cache: HashCache, data
 
 def _hash(folder: Path, data: Path, mode: CacheMode) -> str:
     return HashCache(folder=folder).hash_path(data, mode=mode).digest.sha256
+
+
+def test_clearing_follows_no_link_and_tells_of_what_went_only(
+    cache: HashCache, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *, missing_ok: bool) -> None:
+        raise PermissionError(errno.EPERM, "not permitted", str(path))
+
+    cache.hash_path(data, mode="on")
+    with monkeypatch.context() as refused:
+        refused.setattr(Path, "unlink", refuse)
+        assert cache.clear() == ()
+    assert len(cache.clear()) == 1
+    cache.folder.rmdir()
+    cache.folder.symlink_to(data)
+    assert cache.clear() == ()
+    assert len(list(data.iterdir())) == hashes.FEW_FILES + 1
+
+
+@pytest.mark.usefixtures("long_ago")
+def test_a_cache_that_cannot_be_written_to_serves_all_the_same(
+    cache: HashCache, data: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError(errno.EROFS, "read-only file system", str(path))
+
+    cache.hash_path(data, mode="on")
+    read.clear()
+    monkeypatch.setattr(os, "utime", refuse)
+    cache.hash_path(data, mode="on")
+    assert read == []
 
 
 def test_processes_share_it_unharmed(cache: HashCache, data: Path) -> None:

@@ -1,8 +1,12 @@
 """The list of what jobs need: private, whole, and never waited for."""
 
+import errno
 import os
 import stat
+import time
 from pathlib import Path
+
+import pytest
 
 from kinetic.submission.uses import Use, Uses, store_key
 from tests.fakes.memory_storage import MemoryStorage
@@ -32,6 +36,20 @@ def test_damaged_lines_are_passed_over(tmp_path: Path) -> None:
     assert uses.read() == [use(1)]
 
 
+def test_a_line_cut_off_by_a_full_disk_is_told_of_and_spoils_no_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uses, write = Uses(tmp_path), os.write
+    uses.add(use(1))
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[: len(data) // 2]))
+        with pytest.raises(OSError, match="space") as told:
+            uses.add(use(2))
+    assert told.value.errno == errno.ENOSPC
+    uses.add(use(3))
+    assert uses.read() == [use(1), use(3)]
+
+
 def test_submissions_go_together_and_cleaning_alone(tmp_path: Path) -> None:
     one, other = Uses(tmp_path), Uses(tmp_path)
     with one.together() as first, other.together() as second, one.alone() as alone:
@@ -56,6 +74,10 @@ def test_cleaning_is_due_once_in_a_while(tmp_path: Path) -> None:
     assert not uses.claim_cleaning(every_s=3600)
     os.utime(tmp_path / "cleaned", (1, 1))
     assert uses.claim_cleaning(every_s=3600)
+    # A clock that ran ahead and was put right.
+    os.utime(tmp_path / "cleaned", (time.time() + 10**6,) * 2)
+    assert uses.claim_cleaning(every_s=3600)
+    assert not uses.claim_cleaning(every_s=3600)
     assert not Uses(tmp_path / "absent").claim_cleaning(every_s=3600)
 
 
