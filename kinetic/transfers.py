@@ -114,9 +114,11 @@ class Transfer:
         return left
 
     def _put_side_by_side(self, files: Mapping[str, Path]) -> None:
-        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+        from concurrent.futures import FIRST_EXCEPTION, wait
 
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
+        from kinetic_core.model.threads import Threads
+
+        with Threads(_AT_ONCE, thread_name_prefix="kinetic-put") as pool:
             puts = [pool.submit(self.put_file, path, key) for key, path in files.items()]
             try:
                 for put in wait(puts, return_when=FIRST_EXCEPTION).done:

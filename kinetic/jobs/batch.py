@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, TypeVar
 
 from kinetic.jobs.deadline import Deadline, checked_seconds
@@ -16,6 +15,7 @@ from kinetic.jobs.lifecycle import InputState
 from kinetic.transfers import transfer
 from kinetic_core.errors import SubmissionError
 from kinetic_core.model.job import JobStatus
+from kinetic_core.model.threads import Threads
 
 R_co = TypeVar("R_co", covariant=True)
 _SIDE_BY_SIDE: Final = 16
@@ -294,7 +294,7 @@ class BatchHandle(Generic[R_co]):
 
     def _remove_jobs(self) -> None:
         record, storage = self._driver.record, self._driver.manifest.storage
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        with Threads(_SIDE_BY_SIDE) as pool:
             submitted = [state for state in self._states if state.is_submitted]
             list(pool.map(lambda state: self._handle(state).cleanup(storage=False), submitted))
             ids = [record.job_id(state.index, number) for state in submitted for number in range(1, state.attempt + 1)]

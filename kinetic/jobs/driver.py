@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import attrs
@@ -13,6 +12,7 @@ from kinetic.jobs.lifecycle import InputState, Refusal
 from kinetic.jobs.manifest import PAGE, Manifest
 from kinetic.jobs.starting import submit_each, submit_together
 from kinetic_core.model.job import BEHIND_OTHERS, JobRef, JobState, JobStatus
+from kinetic_core.model.threads import Threads
 from kinetic_core.plugin import Backend
 
 CANCELLED: Final = "cancelled"
@@ -226,7 +226,7 @@ class Driver:
 
     def _make_known(self, states: Sequence[InputState]) -> None:
         """Let each job be found by its own id."""
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        with Threads(_SIDE_BY_SIDE) as pool:
             list(pool.map(lambda state: record_job(self.manifest.storage, self.job(state)), states))
 
     def _halt(self) -> None:
@@ -242,7 +242,7 @@ class Driver:
         ]
         ending = [ref for ref in ending if ref.job_id not in self._told_to_end]
         if ending:
-            with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            with Threads(_SIDE_BY_SIDE) as pool:
                 list(pool.map(self._backend.cancel, ending))
             self._told_to_end.update(ref.job_id for ref in ending)
             self.look()

@@ -1,7 +1,6 @@
 """Gathering the values of a batch, and saying what is missing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import attrs
@@ -10,6 +9,7 @@ from kinetic.jobs.handle import JobHandle
 from kinetic.jobs.lifecycle import InputState
 from kinetic_core.errors import BatchError, JobCancelledError
 from kinetic_core.model.job import JobStatus
+from kinetic_core.model.threads import Threads
 
 _SIDE_BY_SIDE: Final = 8
 _NAMED: Final = 3
@@ -102,7 +102,7 @@ def gather(
     failed = [state for state in states if state.has_failed and state.is_submitted]
     looked_at = [state for state in states if state.status is JobStatus.SUCCEEDED and state.refusal is None]
     looked_at += failed if every_error else failed[:_NAMED]
-    with ThreadPoolExecutor(_SIDE_BY_SIDE, initializer=adopt_thread) as pool:
+    with Threads(_SIDE_BY_SIDE, initializer=adopt_thread) as pool:
         outcomes = list(pool.map(lambda state: _outcome(handle(state)), looked_at))
     values = {state.index: got[0] for state, got in zip(looked_at, outcomes, strict=True) if isinstance(got, tuple)}
     errors = {state.index: got for state, got in zip(looked_at, outcomes, strict=True) if not isinstance(got, tuple)}

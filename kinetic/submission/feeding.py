@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from kinetic.submission.inputpayload import PayloadWriter
 from kinetic.submission.inputs import bind_input
 from kinetic.transfers import transfer
 from kinetic_core.errors import StorageError
+from kinetic_core.model.threads import Threads
 
 _SIDE_BY_SIDE: Final = 8
 _LOOK_S: Final = 0.5
@@ -49,7 +49,7 @@ class Feeder:
         with (
             transfer("upload", what, store, size_bytes=None) as moving,
             scratch() as directory,
-            ThreadPoolExecutor(_SIDE_BY_SIDE) as pool,
+            Threads(_SIDE_BY_SIDE) as pool,
         ):
             source = self._numbered()
             while batch := list(islice(source, PAGE)):

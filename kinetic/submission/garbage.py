@@ -8,7 +8,6 @@ import json
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -30,6 +29,7 @@ from kinetic.submission.sharing import CONTEXTS, client_of
 from kinetic.submission.uses import Uses
 from kinetic_core.errors import KineticError, ObjectNotFoundError, ResultUnavailableError, UsageError
 from kinetic_core.model.job import JobRef, JobStatus
+from kinetic_core.model.threads import Threads
 from kinetic_core.plugin import Storage
 
 _SIDE_BY_SIDE: Final = 16
@@ -117,7 +117,7 @@ class Search:
         return cleaning.surplus()
 
     def _jobs(self, inventory: Inventory) -> list[Job]:
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        with Threads(_SIDE_BY_SIDE) as pool:
             return list(pool.map(self._job, inventory.names("jobs")))
 
     def _job(self, job_id: str) -> Job:

@@ -53,7 +53,7 @@ class Output:
         self.position = 0
         self.crc = 0
         self._crc32 = crc32
-        self._digest = _ThreadedDigest() if own_thread else _Digest()
+        self._digest = _threaded() if own_thread else _Digest()
         self._finished = False
         try:
             descriptor, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent)
@@ -156,6 +156,14 @@ class _Digest:
 
     def close(self) -> None:
         """Release what is held; there is nothing."""
+
+
+def _threaded() -> _Digest:
+    try:
+        return _ThreadedDigest()
+    except RuntimeError:
+        # The process has no room for one more thread, or is about to end.
+        return _Digest()
 
 
 class _ThreadedDigest(_Digest):

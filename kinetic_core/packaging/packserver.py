@@ -100,21 +100,28 @@ def from_plain(plain: Iterable[Plain], rows: Sequence[Listed]) -> list[Piece]:
     Args:
         plain: In the order of the rows.
         rows: What was to be packed.
+
+    Raises:
+        ValueError: They are no pieces, or not those of these rows.
     """
     pieces: list[Piece] = []
     position = 0
     for one in plain:
         count = 1
         match one:
-            case (blob, members):
+            case (bytes() as blob, list() as members):
                 count = len(members)
                 made = list(map(Member._make, members))
                 pieces.append(Run(blob, made, list(rows[position : position + count])))
-            case (number, text, path):
+            case (int() as number, str() as text, str() as path):
                 pieces.append(Unread(rows[position], OSError(number, text, path)))
-            case _:
+            case None:
                 pieces.append(Changed(rows[position]))
+            case _:
+                raise ValueError(f"{one!r:.40} is no piece")
         position += count
+    if position != len(rows):
+        raise ValueError(f"{position} pieces instead of {len(rows)}")
     return pieces
 
 

@@ -1,9 +1,12 @@
 """A second process that packs every other batch: small files keep one interpreter busier than its compressor."""
 
+import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -80,7 +83,12 @@ class SecondPacker:
         self._away = [future for future in self._away if not future.done()]
         if self._process is None or len(self._away) >= _AHEAD:
             return None
-        self._away.append(self._thread.submit(self._pack_there, self._process, rows))
+        try:
+            self._away.append(self._thread.submit(self._pack_there, self._process, rows))
+        except RuntimeError:
+            # This process has no room for one more thread, or is about to end.
+            self._process = None
+            return None
         return self._away[-1]
 
     def _pieces(self, batch: _Batch) -> Sequence[Piece]:
@@ -111,7 +119,9 @@ class SecondPacker:
     ) -> None:
         if self._started is not None:
             # It only reads: there is nothing that it could leave half done.
-            self._started.kill()
+            # All of its group: what was started may be a script that starts the interpreter.
+            with suppress(OSError):
+                os.killpg(self._started.pid, signal.SIGKILL)
             self._thread.shutdown(cancel_futures=True)
             with self._started:
                 pass
@@ -139,7 +149,8 @@ def _started(python: str) -> "subprocess.Popen[bytes] | None":
             # Who interrupts the client ends this by that.
             start_new_session=True,
         )
-    except OSError:
+    except (OSError, ValueError):
+        # There is no such program, or its name is none.
         return None
 
 

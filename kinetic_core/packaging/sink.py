@@ -100,8 +100,13 @@ class _Hashing:
         if self._thread is None:
             if written < _HELD_BYTES:
                 return
-            self._thread = threading.Thread(target=self._run, name="kinetic-hash", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="kinetic-hash", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                # The process has no room for one more, or is about to end: it is hashed at the end.
+                return
+            self._thread = thread
         with self._changed:
             self._written = written
             if written - self._position >= _CHUNK_BYTES:

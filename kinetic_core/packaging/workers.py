@@ -2,9 +2,13 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from kinetic_core.model.threads import Threads
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,7 +27,7 @@ class Workers:
     def __init__(self, count: int) -> None:
         """Use up to so many threads."""
         self._count = count
-        self._executor: ThreadPoolExecutor | None = None
+        self._executor: Threads | None = None
 
     def ordered(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Yield the function's results in the order of the items, which are taken a few ahead."""
@@ -31,7 +35,7 @@ class Workers:
             yield from map(function, items)
             return
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="kinetic-pack")
+            self._executor = Threads(self._count, thread_name_prefix="kinetic-pack")
         running: deque[Future[R]] = deque()
         for item in items:
             running.append(self._executor.submit(function, item))

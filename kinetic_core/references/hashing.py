@@ -5,7 +5,6 @@ import marshal
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from kinetic_core.errors import PackagingError
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
 from kinetic_core.model.sealed import sealed, unsealed
+from kinetic_core.model.threads import Threads
 from kinetic_core.model.trust import distrust_racy, marshalled
 from kinetic_core.references.tree import Tree, list_tree
 from kinetic_core.wire.contenthash import content_hash
@@ -154,7 +154,7 @@ def _read(tree: Tree, rows: list[Listed], threads: int) -> Mapping[str, tuple[by
     """Return SHA-256 and size of files, by name."""
     base = tree.base
     long = [row[NAME] for row in rows if row[STATUS][SIZE] >= _LONG_BYTES] if threads > 1 else []
-    with ThreadPoolExecutor(max(1, threads), thread_name_prefix="kinetic-hash") as pool:
+    with Threads(max(1, threads), thread_name_prefix="kinetic-hash") as pool:
         # Threads start with the first piece of work only.
         running = [(name, pool.submit(partial(_hash_file, base + name))) for name in long]
         apart = frozenset(long)

@@ -5,12 +5,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from io import BytesIO
 from typing import Any, BinaryIO, Final
 
 from botocore.exceptions import ClientError
 
+from kinetic_core.model.threads import Threads
 from kinetic_core.plugin import StoredObject
 from kinetic_core.wire.transience import DamagedError
 from kinetic_fsspec.bodies import Body
@@ -73,7 +74,7 @@ class S3Bucket:
             told |= {"ChecksumAlgorithm": "CRC32", "ChecksumCRC32": crc32_of_file(source)}
         else:
             told["ContentMD5"] = _base64(md5_of_file(source))
-        with ThreadPoolExecutor(1, thread_name_prefix="kinetic-md5") as beside:
+        with Threads(1, thread_name_prefix="kinetic-md5") as beside:
             run(self.loop, self._stream(source, size_bytes, told, beside, tally))
 
     def writer_of(self, name: str) -> str | None:

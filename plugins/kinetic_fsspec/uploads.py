@@ -3,15 +3,18 @@
 import errno
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from kinetic_core.errors import StorageError
+from kinetic_core.model.threads import Threads
 from kinetic_fsspec.bucket import Bucket, LostPartsError, Upload
 from kinetic_fsspec.retries import Retries
 from kinetic_fsspec.tally import Tally
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 PART_BYTES: Final = 16 << 20
 """Larger ones cost memory and processor time, smaller ones requests."""
@@ -71,7 +74,7 @@ def _parts(source: BinaryIO, size_bytes: int) -> Iterator[bytes]:
 def _send_all(upload: Upload, retries: Retries, parts: Iterator[bytes], where: str, tally: Tally) -> list[object]:
     receipts: list[object] = []
     flying: deque[Future[object]] = deque()
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kinetic-upload") as pool:
+    with Threads(_AT_ONCE, thread_name_prefix="kinetic-upload") as pool:
         try:
             for number, data in enumerate(parts):
                 if len(flying) == _AT_ONCE:

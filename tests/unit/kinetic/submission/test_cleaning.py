@@ -1,6 +1,5 @@
 """What contexts take in a store stays within bounds, and nothing goes that a job may still need."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from kinetic.submission.cleaning import LONGEST_S, Bounds, Cleaning
 from kinetic.submission.contexts import start_cleaning
 from kinetic.submission.uses import Use, Uses
 from tests.fakes.memory_storage import MemoryStorage
+from tests.fakes.threadless import no_more_threads
 
 NOW_S = 1e9
 DAY_S = 86_400.0
@@ -204,10 +204,7 @@ def test_cleaning_starts_when_it_is_time_and_in_a_thread_of_its_own(world: World
 
 
 def test_a_process_that_can_start_no_thread_submits_all_the_same(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    no_more_threads(monkeypatch)
     with world.uses.together():
         pass
     assert start_cleaning(world.storage, ME, world.uses) is None

@@ -9,6 +9,7 @@ from kinetic_core.errors import PackagingError
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.source import COPIED_BYTES
 from tests.fakes.holding import own_threads
+from tests.fakes.threadless import no_more_threads
 
 
 @pytest.fixture(params=[False, True], ids=["same thread", "own thread"])
@@ -99,6 +100,14 @@ def test_a_close_that_fails_is_an_error_before_the_file_is_in_place(
 
 def refuse(*_: object) -> int:
     raise OSError(122, "disk quota exceeded")
+
+
+def test_where_no_thread_can_be_had_the_callers_own_hashes(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_more_threads(monkeypatch)
+    with Output(target, crc32=zlib.crc32, own_thread=True) as output:
+        output.write(b"abc")
+        output.finish()
+    assert output.sha256 == hashlib.sha256(b"abc").hexdigest()
 
 
 def test_no_thread_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,13 @@ def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
     assert [first, second, changed, third] == [pieces[0], pieces[2], Changed(rows[3]), pieces[4]]
     assert isinstance(unread, Unread)
     assert (unread.row, type(unread.error), unread.error.filename) == (rows[1], FileNotFoundError, f"{tmp_path}/b")
+
+
+@pytest.mark.parametrize("said", [[], [None], [None] * 3, [(b"", [])] * 2, [None, "b"], [None, (1, 2)], [None, 7]])
+def test_pieces_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, said: list[Any]) -> None:
+    rows = scan(grow(tmp_path, {"a": "text", "b": "text"}), NO_RULES).listing
+    with pytest.raises((ValueError, IndexError)):
+        from_plain(said, rows)
 
 
 def test_under_other_conditions_nothing_is_packed() -> None:

@@ -17,6 +17,7 @@ from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
 from kinetic_core.packaging.zipformat import Moments
 from kinetic_core.wire.plan import Plan
+from tests.fakes.threadless import no_more_threads
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
 FILES = {f"d{number % 7}/ünïcode {number}.py": f"number = {number}\n" * number for number in range(120)}
@@ -131,9 +132,20 @@ def test_what_was_lost_with_the_other_process_is_packed_here(here: Here, rows: t
 
 SAYS_NONSENSE = "#!/bin/sh\nprintf 'usage: an application of its own, with no such options'\n"
 SAYS_NOTHING = "#!/bin/sh\n"
+SAYS_WHAT_IT_HEARS = "#!/bin/sh\ncat\n"
+SAYS_THAT_THERE_IS_NOTHING = """#!/bin/sh
+while :; do printf '\\5\\0\\0\\0\\0\\0\\0\\0[\\0\\0\\0\\0'; done
+"""
+PROGRAMS = {
+    "nonsense": SAYS_NONSENSE,
+    "nothing": SAYS_NOTHING,
+    "an echo": SAYS_WHAT_IT_HEARS,
+    "no pieces": SAYS_THAT_THERE_IS_NOTHING,
+    "not there": None,
+}
 
 
-@pytest.mark.parametrize("program", [SAYS_NONSENSE, SAYS_NOTHING, None], ids=["nonsense", "nothing", "not there"])
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_program_that_is_no_interpreter_is_done_without(
     here: Here, rows: tuple[Listed, ...], tmp_path: Path, program: str | None
 ) -> None:
@@ -142,6 +154,36 @@ def test_a_program_that_is_no_interpreter_is_done_without(
         python.write_text(program)
         python.chmod(0o700)
     with SecondPacker(here, str(python)) as second:
+        pieces = packed(second, patient(second, rows))
+    assert joined(pieces) == joined(plain(rows, here))
+    assert sorted(here.packed) == list(rows)
+
+
+def test_a_name_that_no_program_has_is_done_without(here: Here, rows: tuple[Listed, ...]) -> None:
+    with SecondPacker(here, "pyth\0n") as second:
+        assert joined(packed(second, patient(second, rows))) == joined(plain(rows, here))
+
+
+def test_what_a_script_started_ends_with_it(here: Here, rows: tuple[Listed, ...], tmp_path: Path) -> None:
+    script, started = tmp_path / "script", tmp_path / "started"
+    script.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {started}.new\nmv {started}.new {started}\nwait\n")
+    script.chmod(0o700)
+    with SecondPacker(here, str(script)) as second:
+        while not started.exists():
+            time.sleep(0.001)
+        pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
+    # The pipes that it holds would keep this one waiting.
+    assert joined(pieces) == joined(plain(rows, here))
+    state = Path(f"/proc/{started.read_text().strip()}/stat")
+    while state.exists() and ") Z " not in state.read_text():
+        time.sleep(0.001)
+
+
+def test_where_no_thread_can_be_had_it_is_done_without(
+    here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SecondPacker(here, own_interpreter()) as second:
+        no_more_threads(monkeypatch)
         pieces = packed(second, patient(second, rows))
     assert joined(pieces) == joined(plain(rows, here))
     assert sorted(here.packed) == list(rows)

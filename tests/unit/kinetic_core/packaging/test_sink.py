@@ -12,6 +12,7 @@ import pytest
 from kinetic_core.packaging.sink import HashedFile, WriteError
 from tests.fakes.full_disk import full_disk
 from tests.fakes.holding import own_threads
+from tests.fakes.threadless import no_more_threads
 
 MIB = 1 << 20
 
@@ -34,6 +35,15 @@ def test_what_is_written_is_in_the_file_and_hashed(
         assert sink.hexdigest() == hashlib.sha256(whole).hexdigest()
         assert sink.size_bytes == len(whole)
     assert (tmp_path / "file").read_bytes() == whole
+
+
+def test_where_no_thread_can_be_had_it_is_hashed_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinetic_core.packaging.sink._HELD_BYTES", MIB)
+    no_more_threads(monkeypatch)
+    with HashedFile(opened(tmp_path / "file")) as sink:
+        for _ in range(3):
+            sink.write(bytes(MIB))
+        assert sink.hexdigest() == hashlib.sha256(bytes(3 * MIB)).hexdigest()
 
 
 def test_buffers_of_any_shape_are_written_as_their_bytes(tmp_path: Path) -> None:
