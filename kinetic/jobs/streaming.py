@@ -53,15 +53,23 @@ class LogStream:
         self._turn = 0
         self._writing = False
         self._thread: threading.Thread | None = None
+        self._waits = False
+        """Whether there was no thread to be had: what there is to show is shown at the end."""
 
     def start(self) -> None:
         """Begin, or go on after what was shown already."""
         self._turn += 1
         # A daemon: a log that does not end must not keep the client from leaving.
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._copy, args=(self._turn,), name=f"kinetic-log-{self._job_id}", daemon=True
         )
-        self._thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            # The process has no room for one more, or is about to end.
+            self._waits = True
+        else:
+            self._thread = thread
 
     def show(self) -> None:
         """Show what was not shown yet, and return when that is done: for a job that has ended."""
@@ -71,11 +79,13 @@ class LogStream:
     def stop(self) -> None:
         """Show no more; returns at once, also while stdout takes nothing."""
         self._turn += 1
-        self._thread = None
+        self._thread, self._waits = None, False
         _stdout.release(self)
 
     def finish(self) -> None:
         """Show the rest, now that the job has ended: as long as it takes, but not when nothing more comes."""
+        if self._waits:
+            self.show()
         thread = self._thread
         while thread is not None and thread.is_alive():
             before = self._shown

@@ -11,6 +11,7 @@ import pytest
 
 from kinetic.jobs import streaming
 from kinetic.jobs.streaming import LogStream, write_out
+from tests.fakes.threadless import no_more_threads
 
 
 class Log:
@@ -57,6 +58,23 @@ def test_all_is_shown_before_finish_returns(shown: "queue.Queue[str]") -> None:
     stream.start()
     stream.finish()
     assert rest(shown) == "a\nb\n"
+
+
+def test_where_no_thread_can_be_had_all_is_shown_at_the_end(
+    shown: "queue.Queue[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Log()
+    log.grow("a\n")
+    stream = LogStream("job-0a1b2c3d", log.read)
+    with monkeypatch.context() as full:
+        no_more_threads(full)
+        stream.start()
+    assert rest(shown) == ""
+    log.grow("b\n", None)
+    stream.finish()
+    assert rest(shown) == "a\nb\n"
+    stream.finish()
+    assert rest(shown) == ""
 
 
 def test_a_stream_that_starts_anew_repeats_nothing(shown: "queue.Queue[str]") -> None:
