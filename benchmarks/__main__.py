@@ -4,10 +4,11 @@ import argparse
 import os
 import platform
 import sys
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks import page, table
 from benchmarks.budgets import Verdict, judge, read_budgets
@@ -16,6 +17,10 @@ from benchmarks.records import Measured, merged
 from benchmarks.suite import MEASURES
 from benchmarks.workshop import Workshop
 
+_DESCRIPTION: Final = (
+    "Measure, print tables, and hold them against the budgets; exit with 1 when one of these is broken."
+)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the measurements and return 1 when a budget is broken.
@@ -23,10 +28,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: Command line without the program's name; by default this process's.
     """
-    asked = _parser().parse_args(argv)
+    parser = _parser()
+    asked = parser.parse_args(argv)
     if asked.render:
         page.render()
         return 0
+    try:
+        _make_writable(asked.folder)
+    except OSError as error:
+        parser.error(f"nothing can be written to {asked.folder}: {error.strerror}; choose another with --folder")
     shop = Workshop(
         folder=asked.folder.resolve(),
         rounds=asked.rounds,
@@ -56,15 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=_DESCRIPTION)
     known = ", ".join(MEASURES)
     parser.add_argument("measures", nargs="*", metavar="MEASURE", type=_measure, help=f"by default all: {known}")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench", help="for trees, peers and output")
-    parser.add_argument("--rounds", type=int, default=5, help="that count, after one that does not")
-    parser.add_argument("--patience", type=int, default=3, help="how many times as many, where others were busy")
-    parser.add_argument("--largest", type=int, default=100_000, help="files of the largest tree of the growth")
+    parser.add_argument("--rounds", type=_positive, default=5, help="that count, after one that does not")
+    parser.add_argument("--patience", type=_positive, default=3, help="how many times as many, where others were busy")
+    parser.add_argument("--largest", type=_positive, default=100_000, help="files of the largest tree of the growth")
     parser.add_argument(
-        "--object-mib", type=int, default=256, help="size of the large object to stage; servers hold it in memory"
+        "--object-mib", type=_positive, default=256, help="size of the large object to stage; servers hold it in memory"
     )
     parser.add_argument("--no-peers", action="store_true", help="install and measure no peers")
     parser.add_argument("--record", action="store_true", help="write benchmarks/last.json and the documentation")
@@ -74,8 +84,25 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure(name: str) -> str:
     if name not in MEASURES:
-        raise argparse.ArgumentTypeError(f"there is no {name!r}")
+        raise argparse.ArgumentTypeError(f"there is no {name!r}; there are {', '.join(MEASURES)}")
     return name
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
+
+
+def _make_writable(folder: Path) -> None:
+    """Make the folder where it is not there, and try to write there: better now than an hour later.
+
+    Raises:
+        OSError: It cannot be.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def _show(title: str, lines: Sequence[str]) -> None:
