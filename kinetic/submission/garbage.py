@@ -27,7 +27,7 @@ from kinetic.submission.inventory import Inventory
 from kinetic.submission.preflight import FOLDER as PROBES
 from kinetic.submission.sharing import CONTEXTS, client_of
 from kinetic.submission.uses import Uses
-from kinetic_core.errors import KineticError, ObjectNotFoundError, ResultUnavailableError, UsageError
+from kinetic_core.errors import KineticError, ObjectNotFoundError, ResultUnavailableError, StorageError, UsageError
 from kinetic_core.model.job import JobRef, JobStatus
 from kinetic_core.model.threads import Threads
 from kinetic_core.plugin import Storage
@@ -103,8 +103,7 @@ class Search:
         """Return the keys of this client's contexts that were not used for so long and that no live job needs.
 
         Raises:
-            StorageError: The store failed.
-            OSError: The client's list of uses failed.
+            StorageError: The store failed, or the client's list of uses.
         """
         cleaning = Cleaning(
             storage=self.storage,
@@ -114,7 +113,13 @@ class Search:
             longest_s=self.older_than_s,
             now_s=self.now_s,
         )
-        return cleaning.surplus()
+        try:
+            return cleaning.surplus()
+        except OSError as error:
+            raise StorageError(
+                f"nobody can tell which contexts in {self.storage.url} this client's jobs need: {error};"
+                " make that file readable, or nothing can be removed"
+            ) from error
 
     def _jobs(self, inventory: Inventory) -> list[Job]:
         with Threads(_SIDE_BY_SIDE) as pool:

@@ -100,7 +100,7 @@ class Uses:
         """
         try:
             lines = (self.folder / _USES).read_bytes().splitlines()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return [use for line in lines if (use := Use.from_line(line)) is not None]
 

@@ -81,7 +81,7 @@ def tidy_venvs(environments: Path, *, most: int = MOST) -> None:
 
 
 def _folders(environments: Path) -> list[Path]:
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         return sorted(path for path in environments.iterdir() if path.is_dir() and not path.is_symlink())
     return []
 

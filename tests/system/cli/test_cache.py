@@ -31,6 +31,13 @@ if __name__ == "__main__":
 """
 
 
+def test_a_home_that_is_no_directory_keeps_nothing(cli: Cli, project: Path) -> None:
+    (project / "home").touch()
+    for command in (["cache", "info"], ["cache", "clear"], ["gc"]):
+        ended = cli(*command, HOME=str(project / "home"), XDG_CACHE_HOME="")
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.fixture
 def packaged(cli: Cli, project: Path) -> Path:
     (project / "job.py").write_text(JOB)

@@ -288,3 +288,15 @@ def test_it_works_on_an_object_store_and_leaves_what_is_others(
     left = [one.key for one in place.open(url).list()]
     assert [key for key in left if ours.removeprefix("job-") in key] == []
     assert len([key for key in left if theirs.removeprefix("job-") in key]) > 2
+
+
+def test_without_the_list_of_what_jobs_need_nothing_goes(cli: Cli, mine: Project) -> None:
+    mine.run("import job; print(job.double(2))")
+    (uses,) = mine.home.rglob("stores/*/uses")
+    uses.unlink()
+    uses.mkdir()
+    age(mine, 90)
+    ended = cli("gc", "--delete")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("kinetic: nobody can tell which contexts in ")
+    assert "Traceback" not in ended.stderr

@@ -60,8 +60,10 @@ def test_submissions_go_together_and_cleaning_alone(tmp_path: Path) -> None:
 
 def test_without_a_private_folder_nothing_is_promised(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with Uses(tmp_path / "file" / "uses").together() as undisturbed:
+    nowhere = Uses(tmp_path / "file" / "uses")
+    with nowhere.together() as undisturbed:
         assert not undisturbed
+    assert nowhere.read() == []
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     with Uses(tmp_path / "link").together() as undisturbed:
