@@ -1,7 +1,13 @@
 """A listing of what ships, in the plainest form there is: trees have 100,000 files, and most are never looked at."""
 
+from __future__ import annotations
+
 import os
-from typing import Final
+
+# The second process that packs does not wait for `typing` (see `kinetic_core.packaging.streams`).
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 Listed = tuple[str, tuple[int, ...], int, int]
 """Name (`/`-separated; directories end in `/`), the first seven of `os.stat_result` (mode, inode, device, links,

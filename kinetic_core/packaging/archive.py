@@ -12,14 +12,14 @@ import attrs
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.entry import ArchiveEntries
-from kinetic_core.model.listing import DEVICE, INODE, STATUS, Listed
+from kinetic_core.model.listing import DEVICE, INODE, SIZE, STATUS, Listed
 from kinetic_core.model.package import Artifact, Manifest
 from kinetic_core.model.trust import distrust_racy, marshalled
 from kinetic_core.packaging.alignment import Stretch, align
 from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
-from kinetic_core.packaging.packing import Packer
+from kinetic_core.packaging.packing import Packer, is_long
 from kinetic_core.packaging.scan import Scan
 from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
 from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
@@ -148,11 +148,12 @@ class _Packaging:
 
     def write(self, archive: EarlierArchive | None) -> Written:
         """Write all, copying what stands in the earlier archive as it is."""
-        large = self.threads > 1 and self.scan.size_bytes >= _WORTH_A_THREAD_BYTES
+        long = sum(row[STATUS][SIZE] for row in self.rows if is_long(row))
+        own_thread = self.threads > 1 and long >= _WORTH_A_THREAD_BYTES
         stretches = tuple(align(self.rows, () if archive is None else archive.rows))
         packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
         with (
-            Output(self.target, crc32=self.codec.crc32, own_thread=large) as output,
+            Output(self.target, crc32=self.codec.crc32, own_thread=own_thread) as output,
             Workers(self.threads) as workers,
             SecondPacker(packer, self._second_python(stretches)) as packers,
         ):

@@ -1,18 +1,13 @@
 """Compression: raw deflate by the fastest library that is installed, and none where it does not pay."""
 
-import importlib
 import zlib
 from collections.abc import Callable, Iterable
-from functools import partial
-from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-_LEAST_BYTES: Final = 64
+from kinetic_core.packaging.streams import compressor_of, described, module_named, whole_stream
+
 _PROBE_BYTES: Final = 64 << 10
 _WORTH_IT: Final = 0.95
-_ONCE_BEFORE: Final = b"\xff"
-"""What a primed stream takes for the byte before its data. Data that hold it are not compressed so: what is not in
-them, nothing in them can refer back to. No text in UTF-8 holds this one."""
 END_OF_BLOCKS: Final = b"\x03\x00"
 """An empty last block: what closes a stream of blocks, each of which leaves it open."""
 
@@ -54,18 +49,7 @@ class Codec(NamedTuple):
     compress_block: Callable[[bytes], bytes]
     """Make a part of a stream that ends at a byte and that nothing later refers to."""
     crc32: Callable[[bytes, int], int]
-
-    def deflated(self, data: bytes) -> bytes | None:
-        """Return the data compressed, or `None` when it does not shrink.
-
-        >>> codec = find_codec()
-        >>> codec.deflated(b"") is None, codec.deflated(b"x" * 100) is None
-        (True, False)
-        """
-        if len(data) < _LEAST_BYTES:
-            return None
-        body = self.compress(data)
-        return body if len(body) < len(data) else None
+    library: Library
 
     def is_compressible(self, head: bytes) -> bool:
         """Judge a long file by its head: weights and images are stored rather than deflated for nothing.
@@ -89,37 +73,24 @@ def find_codec(libraries: Iterable[Library] = LIBRARIES) -> Codec:
     *preferred, last = libraries
     for library in preferred:
         try:
-            return _codec(importlib.import_module(library.module), library)
+            return _codec(library)
         except ImportError:
             continue
-    return _codec(importlib.import_module(last.module), last)
+    return _codec(last)
 
 
-def _codec(module: ModuleType, library: Library) -> Codec:
-    version = getattr(importlib.import_module(library.told_by), library.version)
-    levels = f"{library.primed_level} or {library.level}" if library.primed_level else str(library.level)
+def _codec(library: Library) -> Codec:
+    compressor = compressor_of(library.module, library.level, library.primed_level)
+
+    def compress_block(data: bytes) -> bytes:
+        stream = compressor(data)
+        compressed: bytes = stream.compress(data) + stream.flush(zlib.Z_FULL_FLUSH)
+        return compressed
+
     return Codec(
-        name=f"{library.module} {version} level {levels}",
-        compress=partial(_stream, module, library),
-        compress_block=partial(_block, module, library),
-        crc32=module.crc32,
+        name=described(*library),
+        compress=whole_stream(compressor),
+        compress_block=compress_block,
+        crc32=module_named(library.module).crc32,
+        library=library,
     )
-
-
-def _stream(module: ModuleType, library: Library, data: bytes) -> bytes:
-    # Not the module's `compress`: isal's takes no dictionary.
-    stream = _compressor(module, library, data)
-    compressed: bytes = stream.compress(data) + stream.flush()
-    return compressed
-
-
-def _block(module: ModuleType, library: Library, data: bytes) -> bytes:
-    stream = _compressor(module, library, data)
-    compressed: bytes = stream.compress(data) + stream.flush(zlib.Z_FULL_FLUSH)
-    return compressed
-
-
-def _compressor(module: ModuleType, library: Library, data: bytes) -> Any:
-    if library.primed_level and _ONCE_BEFORE not in data:
-        return module.compressobj(library.primed_level, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=_ONCE_BEFORE)
-    return module.compressobj(library.level, zlib.DEFLATED, -zlib.MAX_WBITS)

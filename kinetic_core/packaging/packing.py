@@ -1,26 +1,56 @@
 """Small files, read and packed many at a time: pieces of an archive that fit anywhere in it."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from struct import Struct
+from typing import Any, Final, NamedTuple
 
-from kinetic_core.model.listing import CTIME_NS, MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, path_of
+from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
 from kinetic_core.packaging.deflate import Codec
-from kinetic_core.packaging.source import CHUNK_BYTES, FLAGS
-from kinetic_core.packaging.zipformat import DEFLATED, STORED, Member, Moments, local_header
+from kinetic_core.packaging.smallfiles import COMMON, entry, pack
+from kinetic_core.packaging.source import CHUNK_BYTES
+from kinetic_core.packaging.zipformat import LIMIT_32, Member, Moments, central_header, plain_central_headers
 
 _BATCH_BYTES: Final = 256 << 10
 _BATCH_FILES: Final = 128
 _SECOND: Final = 10**9
+_ENTRY: Final = Struct(f"{COMMON.size}s")
+_PLACED: Final = Struct("<4xH4xII8x")
+"""Method, CRC and compressed size."""
 
 
 class Run(NamedTuple):
     """Entries that stand one behind the other."""
 
     blob: bytes
-    members: list[Member]
-    """Their offsets count from the start of the blob."""
-    rows: list[Listed]
+    common: bytes
+    """What the two headers of each entry have in common, one behind the other."""
+    starts: list[int]
+    """Where each entry begins, from the start of the blob."""
+    rows: Sequence[Listed]
+
+    def members(self, position: int) -> Iterator[Member]:
+        """Yield the entries, as they are when the blob stands at a position."""
+        headers = COMMON.iter_unpack(self.common)
+        for row, start, (_, _, method, clock, date, crc, compressed, size, _, _) in zip(
+            self.rows, self.starts, headers, strict=True
+        ):
+            name = row[NAME].encode()
+            yield Member(name, row[STATUS][MODE], date, clock, method, crc, compressed, size, position + start)
+
+    def directory(self, position: int) -> list[bytes]:
+        """Return the records of the entries in the directory at the end of the archive."""
+        if position + len(self.blob) >= LIMIT_32:
+            return list(map(central_header, self.members(position)))
+        headers = _ENTRY.iter_unpack(self.common)
+        return plain_central_headers(
+            (row[NAME].encode(), row[STATUS][MODE], common, position + start)
+            for row, start, (common,) in zip(self.rows, self.starts, headers, strict=True)
+        )
+
+    def places(self, position: int) -> tuple[Sequence[int], ...]:
+        """Return what `Places.extend` takes."""
+        methods, crcs, compressed = zip(*_PLACED.iter_unpack(self.common), strict=True)
+        return methods, crcs, compressed, [position + start for start in self.starts]
 
 
 class Unread(NamedTuple):
@@ -79,56 +109,42 @@ class Packer(NamedTuple):
 
         Each file is looked at once more when it has been read: only what is as listed goes into a run.
         """
-        pieces: list[Piece] = []
-        parts: list[bytes] = []
-        run = Run(b"", [], [])
-        position = 0
-        for row in rows:
-            outcome = self._content(row)
-            if isinstance(outcome, bytes):
-                member, body = self.member(row, outcome, position)
-                header = local_header(member)
-                parts += (header, body)
-                position += len(header) + len(body)
-                run.members.append(member)
-                run.rows.append(row)
-                continue
-            if parts:
-                pieces.append(run._replace(blob=b"".join(parts)))
-                parts, run, position = [], Run(b"", [], []), 0
-            pieces.append(outcome)
-        if parts:
-            pieces.append(run._replace(blob=b"".join(parts)))
-        return pieces
+        return from_plain(pack(self.base, self.codec.compress, self.codec.crc32, self.moments, rows), rows)
 
     def member(self, row: Listed, data: bytes, offset: int) -> tuple[Member, bytes]:
         """Return an entry whose content is at hand, and that content as it is stored."""
-        status = row[STATUS]
-        date, clock = self.moments[row[MTIME_NS] // _SECOND]
-        body = self.codec.deflated(data)
-        method = DEFLATED
-        if body is None:
-            method, body = STORED, data
-        crc = self.codec.crc32(data, 0)
         name = row[NAME].encode()
-        return Member(name, status[MODE], date, clock, method, crc, len(body), len(data), offset), body
+        moment = self.moments[row[MTIME_NS] // _SECOND]
+        body, common = entry(name, data, moment, self.codec.compress, self.codec.crc32)
+        (member,) = Run(body, common, [0], [row]).members(offset)
+        return member, body
 
-    def _content(self, row: Listed) -> "bytes | Unread | Changed":
-        if row[NAME].endswith("/"):
-            return b""
-        try:
-            descriptor = os.open(path_of(self.base, row[NAME]), FLAGS)
-            try:
-                data = os.read(descriptor, row[STATUS][SIZE] + 1)
-                now = os.fstat(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            return Unread(row, error)
-        is_as_listed = (
-            len(data) == row[STATUS][SIZE]
-            and now[:7] == row[STATUS]
-            and now.st_mtime_ns == row[MTIME_NS]
-            and now.st_ctime_ns == row[CTIME_NS]
-        )
-        return data if is_as_listed else Changed(row)
+
+def from_plain(plain: Iterable[Any], rows: Sequence[Listed]) -> list[Piece]:
+    """Return pieces of what `pack` returned, here or in another process.
+
+    Args:
+        plain: In the order of the rows.
+        rows: What was to be packed.
+
+    Raises:
+        ValueError: They are no pieces, or not those of these rows.
+    """
+    pieces: list[Piece] = []
+    position = 0
+    for one in plain:
+        count = 1
+        match one, rows[position : position + 1]:
+            case (bytes(blob), bytes(common), [_, *_] as starts), _ if len(common) == len(starts) * COMMON.size:
+                count = len(starts)
+                pieces.append(Run(blob, common, starts, rows[position : position + count]))
+            case (int(number), str(text), str(path)), [row]:
+                pieces.append(Unread(row, OSError(number, text, path)))
+            case None, [row]:
+                pieces.append(Changed(row))
+            case _:
+                raise ValueError(f"{one!r:.40} is no piece, or one too many")
+        position += count
+    if position != len(rows):
+        raise ValueError(f"{position} files instead of {len(rows)}")
+    return pieces

@@ -1,29 +1,35 @@
 """A second process that packs every other batch: small files keep one interpreter busier than its compressor."""
 
+import contextlib
+import fcntl
+import marshal
 import os
+import select
 import signal
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from kinetic_core.model.listing import MTIME_NS, Listed
 from kinetic_core.packaging.deflate import LIBRARIES
-from kinetic_core.packaging.packing import Packer, Piece
-from kinetic_core.packaging.packserver import conditions_of, from_plain, receive, send
+from kinetic_core.packaging.packing import Packer, Piece, from_plain
+from kinetic_core.packaging.packserver import LENGTH_BYTES, conditions_of, length_of, message
 
 if TYPE_CHECKING:
     import subprocess
 
 _SECOND: Final = 10**9
-_AHEAD: Final = 2
+_AHEAD: Final = 3
 """Batches that the second process has, so that it need not wait for the next one."""
-_MOST_KEPT: Final = 16
+_MOST_KEPT: Final = 32
 """Batches that wait for one before them: what bounds the memory."""
+_PIPE_BYTES: Final = 1 << 20
+"""Room for what the process packs while the client is busy with a batch."""
+_PATIENCE_MS: Final = 2
+"""A batch takes about as long: to wait longer is no better than to pack it again."""
 _IMPORTS: Final = ("kinetic_core", *(library.module for library in LIBRARIES))
 # Isolated, and without what the site adds: it starts in a moment, and nothing of the project's is ever imported.
 _BOOT: Final = """\
@@ -34,14 +40,12 @@ serve(0, 1)
 """
 
 
-class _Batch(NamedTuple):
-    rows: Sequence[Listed]
-    pieces: "Future[Sequence[Piece] | None] | Sequence[Piece]"
+class _Batch:
+    """A batch on its way: it has pieces, or the second process has it."""
 
-    @property
-    def is_away(self) -> bool:
-        """Whether the second process has it, and is not done with it."""
-        return isinstance(self.pieces, Future) and not self.pieces.done()
+    def __init__(self, rows: Sequence[Listed]) -> None:
+        self.rows = rows
+        self.pieces: Sequence[Piece] | None = None
 
 
 class SecondPacker:
@@ -58,11 +62,7 @@ class SecondPacker:
             python: The interpreter to start; empty for none.
         """
         self._packer = packer
-        self._started = _started(python) if python else None
-        self._process = self._started
-        """While it answers."""
-        self._away: list[Future[Sequence[Piece] | None]] = []
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="kinetic-pack")
+        self._other = _Other.started(packer, python) if python else None
 
     def packed(self, batches: Iterable[Sequence[Listed]]) -> Iterator[Sequence[Piece]]:
         """Yield the pieces of each batch, in order; batches are taken a few ahead.
@@ -70,46 +70,35 @@ class SecondPacker:
         Args:
             batches: Of small files and empty directories.
         """
+        if self._other is None:
+            yield from map(self._packer.pack, batches)
+            return
         waiting: deque[_Batch] = deque()
         for rows in batches:
-            waiting.append(_Batch(rows, self._given(rows) or self._packer.pack(rows)))
-            while waiting and (not waiting[0].is_away or len(waiting) > _MOST_KEPT):
-                yield self._pieces(waiting.popleft())
+            batch = _Batch(rows)
+            waiting.append(batch)
+            if not self._other.takes(batch):
+                batch.pieces = self._packer.pack(rows)
+            self._other.look()
+            yield from _done(waiting)
+            if len(waiting) > _MOST_KEPT:
+                self._pack(waiting[0])
+        yield from _done(waiting)
         while waiting:
-            yield self._pieces(waiting.popleft())
+            self._pack_last(waiting)
+            yield from _done(waiting)
 
-    def _given(self, rows: Sequence[Listed]) -> "Future[Sequence[Piece] | None] | None":
-        """Give a batch to the second process, if there is one and it has not enough to do."""
-        self._away = [future for future in self._away if not future.done()]
-        if self._process is None or len(self._away) >= _AHEAD:
-            return None
-        try:
-            self._away.append(self._thread.submit(self._pack_there, self._process, rows))
-        except RuntimeError:
-            # This process has no room for one more thread, or is about to end.
-            self._process = None
-            return None
-        return self._away[-1]
+    def _pack_last(self, waiting: Sequence[_Batch]) -> None:
+        """Do what the process is the last to come to, or wait for a moment where that is what it is doing."""
+        assert self._other is not None  # noqa: S101 - for the type checker: there are batches on their way
+        away = [batch for batch in waiting if batch.pieces is None]
+        if len(away) > 1 or not self._other.look(_PATIENCE_MS):
+            self._pack(away[-1])
+        self._other.look()
 
-    def _pieces(self, batch: _Batch) -> Sequence[Piece]:
-        if not isinstance(batch.pieces, Future):
-            return batch.pieces
+    def _pack(self, batch: _Batch) -> None:
         # To do it again takes no longer than to wait for a process that may be starting, or not get its turn.
-        pieces = None if batch.is_away else batch.pieces.result()
-        return self._packer.pack(batch.rows) if pieces is None else pieces
-
-    def _pack_there(self, process: "subprocess.Popen[bytes]", rows: Sequence[Listed]) -> Sequence[Piece] | None:
-        """Return what the second process makes of a batch; `None` when it has ended, for whatever reason."""
-        assert process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
-        assert process.stdout is not None  # noqa: S101 - the same
-        base, codec, moments = self._packer
-        local_times = {second: moments[second] for second in {row[MTIME_NS] // _SECOND for row in rows}}
-        try:
-            send(process.stdin.fileno(), (base, conditions_of(codec), rows, local_times))
-            return from_plain(receive(process.stdout.fileno()), rows)
-        except Exception:  # noqa: BLE001 - a program that is no interpreter may say anything, or nothing
-            self._process = None
-            return None
+        batch.pieces = self._packer.pack(batch.rows)
 
     def __enter__(self) -> Self:
         return self
@@ -117,14 +106,125 @@ class SecondPacker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._started is not None:
-            # It only reads: there is nothing that it could leave half done.
-            # All of its group: what was started may be a script that starts the interpreter.
-            with suppress(OSError):
-                os.killpg(self._started.pid, signal.SIGKILL)
-            self._thread.shutdown(cancel_futures=True)
-            with self._started:
-                pass
+        if self._other is not None:
+            self._other.end()
+
+
+def _done(waiting: deque[_Batch]) -> Iterator[Sequence[Piece]]:
+    while waiting and (pieces := waiting[0].pieces) is not None:
+        waiting.popleft()
+        yield pieces
+
+
+class _Other:
+    """The process, and what is under way to it and from it."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", packer: Packer) -> None:
+        assert process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
+        assert process.stdout is not None  # noqa: S101 - the same
+        self.process = process
+        self._asking, self._answers = process.stdin.fileno(), process.stdout.fileno()
+        for pipe in (self._asking, self._answers):
+            os.set_blocking(pipe, False)
+            with contextlib.suppress(OSError, AttributeError):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self._moments = packer.moments
+        self._told: set[int] = set()
+        """Seconds whose local time the process knows."""
+        self._away: deque[_Batch] = deque()
+        """In the order of the answers; some may have been packed here meanwhile."""
+        self._unsent = message((packer.base, tuple(packer.codec.library), conditions_of(packer.codec.name)))
+        self._received = bytearray()
+        self._answers_still = True
+
+    @classmethod
+    def started(cls, packer: Packer, python: str) -> "_Other | None":
+        """Start it, if that can be."""
+        import subprocess  # few trees are so large
+
+        try:
+            process = subprocess.Popen(
+                [python, "-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _BOOT, *_folders()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                # Who interrupts the client ends this by that.
+                start_new_session=True,
+            )
+        except (OSError, ValueError):
+            # There is no such program, or its name is none.
+            return None
+        return cls(process, packer)
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether there is something that it has not answered."""
+        return self._answers_still and bool(self._away)
+
+    def takes(self, batch: _Batch) -> bool:
+        """Give it a batch, if it has not enough to do."""
+        if not self._answers_still or len(self._away) >= _AHEAD:
+            return False
+        seconds = {row[MTIME_NS] // _SECOND for row in batch.rows} - self._told
+        self._told |= seconds
+        self._unsent += message((batch.rows, {second: self._moments[second] for second in seconds}))
+        self._away.append(batch)
+        self._write()
+        return True
+
+    def look(self, patience_ms: int = 0) -> bool:
+        """Take what it has answered; tell whether there was something, which its end is too.
+
+        Args:
+            patience_ms: How long to wait for an answer.
+        """
+        if not self._answers_still:
+            return False
+        if patience_ms:
+            ready = select.poll()
+            ready.register(self._answers, select.POLLIN)
+            ready.poll(patience_ms)
+        self._write()
+        return self._read()
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):  # full, or gone, which reading tells
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._asking, self._unsent) :]
+
+    def _read(self) -> bool:
+        count = len(self._away)
+        try:
+            while data := os.read(self._answers, _PIPE_BYTES):
+                self._received += data
+                self._take_answers()
+            self._answers_still = False
+        except BlockingIOError:
+            pass
+        except Exception:  # noqa: BLE001 - a program that is no interpreter may say anything
+            self._answers_still = False
+        return len(self._away) < count or not self._answers_still
+
+    def _take_answers(self) -> None:
+        while len(self._received) >= LENGTH_BYTES:
+            stop = LENGTH_BYTES + length_of(self._received)
+            if len(self._received) < stop:
+                return
+            plain: Any = marshal.loads(memoryview(self._received)[LENGTH_BYTES:stop])  # noqa: S302 - by the same code
+            del self._received[:stop]
+            batch = self._away.popleft()
+            if batch.pieces is None:
+                batch.pieces = from_plain(plain, batch.rows)
+
+    def end(self) -> None:
+        """End it; whatever it has not told is lost."""
+        # It only reads: there is nothing that it could leave half done.
+        # All of its group: what was started may be a script that starts the interpreter.
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with self.process:
+            pass
 
 
 def own_interpreter() -> str:
@@ -134,24 +234,6 @@ def own_interpreter() -> str:
     True
     """
     return "" if getattr(sys, "frozen", False) else sys.executable or ""
-
-
-def _started(python: str) -> "subprocess.Popen[bytes] | None":
-    import subprocess  # few trees are so large
-
-    try:
-        return subprocess.Popen(
-            [python, "-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _BOOT, *_folders()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            # Who interrupts the client ends this by that.
-            start_new_session=True,
-        )
-    except (OSError, ValueError):
-        # There is no such program, or its name is none.
-        return None
 
 
 def _folders() -> list[str]:

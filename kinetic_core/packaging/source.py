@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Final, Self
 
+from kinetic_core.packaging.smallfiles import FLAGS
+
 CHUNK_BYTES: Final = 1 << 20
 COPIED_BYTES: Final = 64 << 10
 """For what is only passed on: it stays in the processor's cache, which makes it several times faster."""
-# Without O_NONBLOCK, opening a FIFO that took a file's place would hang.
-FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Source:

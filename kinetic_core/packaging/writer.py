@@ -95,9 +95,11 @@ class Writer:
         for piece in pieces:
             match piece:
                 case Run():
-                    base = self.output.position
+                    position = self.output.position
                     self.output.write(piece.blob)
-                    self._record((member._replace(offset=base + member.offset) for member in piece.members), piece.rows)
+                    self._central += piece.directory(position)
+                    self.places.extend(*piece.places(position))
+                    self.rows += piece.rows
                 case Unread():
                     self._skip(piece.row[NAME], piece.error)
                 case Changed():

@@ -4,6 +4,7 @@ import stat
 import struct
 import time
 import zlib
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 STORED: Final = 0
@@ -23,6 +24,7 @@ _LATEST: Final = (2107, 12, 31, 23, 59, 59)
 
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
 _CENTRAL: Final = struct.Struct("<4sHHHHHHIIIHHHHHII")
+_CENTRAL_PLAIN: Final = struct.Struct("<4sH26sHHHII")
 _END: Final = struct.Struct("<4sHHHHIIH")
 _END_64: Final = struct.Struct("<4sQHHIIQQQQ")
 _LOCATOR_64: Final = struct.Struct("<4sIQI")
@@ -137,13 +139,30 @@ def central_header(member: Member) -> bytes:
         extra = struct.pack(f"<HH{len(long)}Q", _ZIP64_TAG, 8 * len(long), *long)
         size, compressed, offset = min(size, LIMIT_32), min(compressed, LIMIT_32), min(offset, LIMIT_32)
     version = _ZIP64_VERSION if extra or wide else _PLAIN_VERSION
-    attributes = (mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(mode) else 0)
     flags = _UTF8_NAME | _SIZES_FOLLOW if sizes_follow else _UTF8_NAME
     fixed = _CENTRAL.pack(
         b"PK\1\2", _UNIX | version, version, flags, method, clock, date, crc,
-        compressed, size, len(name), len(extra), 0, 0, 0, attributes, offset,
+        compressed, size, len(name), len(extra), 0, 0, 0, _attributes(mode), offset,
     )  # fmt: skip
     return fixed + name + extra
+
+
+def plain_central_headers(entries: Iterable[tuple[bytes, int, bytes, int]]) -> list[bytes]:
+    """Return the records of entries of which nothing takes more than 32 bits.
+
+    Args:
+        entries: Of each the name, the mode of the file, what the record has in common with the header before the
+            content, as `smallfiles.COMMON` lays it out, and the offset of that header.
+    """
+    pack, made_by = _CENTRAL_PLAIN.pack, _UNIX | _PLAIN_VERSION
+    return [
+        pack(b"PK\1\2", made_by, common, 0, 0, 0, _attributes(mode), offset) + name
+        for name, mode, common, offset in entries
+    ]
+
+
+def _attributes(mode: int) -> int:
+    return (mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(mode) else 0)
 
 
 def end_of_archive(*, entries: int, offset: int, size_bytes: int) -> bytes:

@@ -4,15 +4,17 @@ import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kinetic_core.model.listing import Listed
 from kinetic_core.packaging.deflate import find_codec
-from kinetic_core.packaging.packing import Changed, Packer, Run, Unread, batches, is_long
+from kinetic_core.packaging.packing import Changed, Packer, Run, Unread, batches, from_plain, is_long
 from kinetic_core.packaging.scan import scan
+from kinetic_core.packaging.snapshot import Places
 from kinetic_core.packaging.source import CHUNK_BYTES
-from kinetic_core.packaging.zipformat import Moments, central_header, end_of_archive
+from kinetic_core.packaging.zipformat import LIMIT_32, Moments, central_header, end_of_archive, local_header
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
 FILES: dict[str, str | bytes] = {
@@ -31,8 +33,8 @@ def packer(root: Path) -> Packer:
 def test_a_run_closed_by_a_directory_is_an_archive(tmp_path: Path) -> None:
     (run,) = packer(grow(tmp_path, FILES)).pack(scan(tmp_path, NO_RULES).listing)
     assert isinstance(run, Run)
-    directory = b"".join(map(central_header, run.members))
-    end = end_of_archive(entries=len(run.members), offset=len(run.blob), size_bytes=len(directory))
+    directory = b"".join(run.directory(0))
+    end = end_of_archive(entries=len(run.rows), offset=len(run.blob), size_bytes=len(directory))
     with zipfile.ZipFile(io.BytesIO(run.blob + directory + end)) as opened:
         assert opened.testzip() is None
         read = {info.filename: opened.read(info) for info in opened.infolist()}
@@ -45,6 +47,36 @@ def test_the_bytes_of_a_file_do_not_depend_on_its_neighbours(tmp_path: Path) -> 
     alone = [packer(tmp_path).pack([row])[0] for row in rows]
     assert isinstance(together, Run)
     assert together.blob == b"".join(piece.blob for piece in alone if isinstance(piece, Run))
+
+
+@pytest.mark.parametrize("position", [0, 5, LIMIT_32 - 5_000, LIMIT_32, 1 << 40])
+def test_the_records_of_a_run_are_those_of_its_entries(tmp_path: Path, position: int) -> None:
+    """Where offsets take 64 bits too."""
+    grow(tmp_path, {**FILES, "z.bin": random.Random(3).randbytes(9_000)})
+    (run,) = packer(tmp_path).pack(scan(tmp_path, NO_RULES).listing)
+    assert isinstance(run, Run)
+    members = list(run.members(position))
+    assert run.directory(position) == list(map(central_header, members))
+    one_by_one, together = Places.empty(), Places.empty()
+    together.extend(*run.places(position))
+    for member in members:
+        one_by_one.add(member)
+    assert together == one_by_one
+    for member in members:
+        start = member.offset - position
+        assert run.blob[start:].startswith(local_header(member))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [], [None], [None] * 3, [None, "b"], [None, 7], [None, (1, 2)], [None, (b"", b"", [])],
+        [(b"", b"", []), None, None], [(b"", b"?" * 26, [0])] * 3, [(b"", b"?" * 25, [0])] * 2, ["a", "b"],
+    ],
+)  # fmt: skip
+def test_pieces_that_are_not_those_of_the_rows_are_refused(said: list[Any]) -> None:
+    with pytest.raises(ValueError, match=r"no piece|instead of 2"):
+        from_plain(said, [row(1), row(2)])
 
 
 def rewrite(path: Path) -> None:
@@ -91,7 +123,7 @@ def test_a_file_that_is_gone_comes_with_its_error(tmp_path: Path) -> None:
     assert isinstance(run, Run)
     assert isinstance(unread, Unread)
     assert isinstance(unread.error, FileNotFoundError)
-    assert run.members[0].offset == 0
+    assert run.starts == [0]
 
 
 def test_nothing_gives_no_piece(tmp_path: Path) -> None:

@@ -1,18 +1,21 @@
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kinetic_core.packaging.deflate import find_codec
-from kinetic_core.packaging.packing import Changed, Packer, Unread
-from kinetic_core.packaging.packserver import conditions_of, from_plain, receive, send, serve, to_plain
+from kinetic_core.packaging.packing import Changed, Packer, Unread, from_plain
+from kinetic_core.packaging.packserver import conditions_of, receive, send, serve
 from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.zipformat import Moments
+from tests.architecture.source import ROOT
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
-CONDITIONS = conditions_of(find_codec())
+LIBRARY = tuple(find_codec().library)
+CONDITIONS = conditions_of(find_codec().name)
 
 
 class Server:
@@ -37,8 +40,9 @@ class Server:
 def test_batches_are_packed_until_nobody_asks(tmp_path: Path) -> None:
     rows = scan(grow(tmp_path, {"a": "text", "b/": "", "c": "more" * 900}), NO_RULES).listing
     server = Server()
+    send(server.asking, (f"{tmp_path}/", LIBRARY, CONDITIONS))
     for batch in (rows[:2], rows[2:]):
-        send(server.asking, (f"{tmp_path}/", CONDITIONS, batch, {row[2] // 10**9: (33, 7) for row in batch}))
+        send(server.asking, (batch, {row[2] // 10**9: (33, 7) for row in batch}))
         moments = Moments({row[2] // 10**9: (33, 7) for row in batch})
         packer = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=moments)
         assert from_plain(receive(server.answers), batch) == packer.pack(batch)
@@ -51,22 +55,19 @@ def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "b").unlink()
     (tmp_path / "d").write_text("another text")
     pieces = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=Moments()).pack(rows)
-    first, unread, second, changed, third = from_plain(list(to_plain(pieces)), rows)
+    server, moments = Server(), Moments()
+    send(server.asking, (f"{tmp_path}/", LIBRARY, CONDITIONS))
+    send(server.asking, (rows, {row[2] // 10**9: moments[row[2] // 10**9] for row in rows}))
+    first, unread, second, changed, third = from_plain(receive(server.answers), rows)
+    server.end()
     assert [first, second, changed, third] == [pieces[0], pieces[2], Changed(rows[3]), pieces[4]]
     assert isinstance(unread, Unread)
     assert (unread.row, type(unread.error), unread.error.filename) == (rows[1], FileNotFoundError, f"{tmp_path}/b")
 
 
-@pytest.mark.parametrize("said", [[], [None], [None] * 3, [(b"", [])] * 2, [None, "b"], [None, (1, 2)], [None, 7]])
-def test_pieces_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, said: list[Any]) -> None:
-    rows = scan(grow(tmp_path, {"a": "text", "b": "text"}), NO_RULES).listing
-    with pytest.raises((ValueError, IndexError)):
-        from_plain(said, rows)
-
-
 def test_under_other_conditions_nothing_is_packed() -> None:
     server = Server()
-    send(server.asking, ("/", (*CONDITIONS[:-1], "other"), [], {}))
+    send(server.asking, ("/", LIBRARY, (*CONDITIONS[:-1], "other")))
     with pytest.raises(EOFError):
         receive(server.answers)
     server.end()
@@ -93,3 +94,21 @@ def test_a_message_longer_than_a_pipe_arrives_whole() -> None:
     thread.start()
     assert receive(reading) == b"x" * 300_000
     thread.join()
+
+
+BOOT = "import sys; sys.path += sys.argv[1:]; from kinetic_core.packaging import packserver; print(*sys.modules)"
+
+
+def test_it_loads_nothing_that_takes_its_time() -> None:
+    """By itself `typing` takes longer than all that the process needs."""
+    command = [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"typing", "collections", "re", "enum", "functools", "attr", "dataclasses", "inspect"} & set(loaded)
+    assert {name for name in loaded if name.startswith("kinetic_core.")} == {
+        "kinetic_core.model",
+        "kinetic_core.model.listing",
+        "kinetic_core.packaging",
+        "kinetic_core.packaging.packserver",
+        "kinetic_core.packaging.smallfiles",
+        "kinetic_core.packaging.streams",
+    }

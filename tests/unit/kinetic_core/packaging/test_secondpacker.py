@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from kinetic_core.model.listing import Listed
-from kinetic_core.packaging import archive
+from kinetic_core.packaging import archive, secondpacker
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.deflate import find_codec
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Unread
@@ -52,8 +52,8 @@ def patient(second: SecondPacker, rows: Sequence[Listed], size: int = 30) -> Ite
     """Yield batches, each when the one before is done with."""
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
-        while not all(future.done() for future in second._away):
-            time.sleep(0.001)
+        while second._other is not None and second._other.is_busy:
+            second._other.look(1)
 
 
 def packed(second: SecondPacker, batches: Iterator[Sequence[Listed]]) -> list[Piece]:
@@ -102,13 +102,13 @@ def test_local_time_is_that_of_this_process_whatever_the_environment_says(
 
 
 def end(second: SecondPacker) -> None:
-    assert second._started is not None
-    second._started.kill()
+    assert second._other is not None
+    second._other.process.kill()
 
 
 def halt(second: SecondPacker) -> None:
-    assert second._started is not None
-    os.kill(second._started.pid, signal.SIGSTOP)
+    assert second._other is not None
+    os.kill(second._other.process.pid, signal.SIGSTOP)
 
 
 @pytest.mark.parametrize("happens", [end, halt])
@@ -120,6 +120,36 @@ def test_nothing_is_lost_with_the_other_process_and_nobody_waits_for_it(
         pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
     assert joined(pieces) == joined(plain(rows, here))
     assert sorted(here.packed) == list(rows)
+
+
+def test_what_it_is_at_in_the_end_is_waited_for_a_moment(
+    here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secondpacker, "_PATIENCE_MS", 60_000)
+    with SecondPacker(here, own_interpreter()) as second:
+        pieces = packed(second, iter([rows]))
+    assert here.packed == []
+    assert joined(pieces) == joined(plain(rows, here))
+
+
+def test_what_was_packed_here_meanwhile_comes_once(
+    here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secondpacker, "_MOST_KEPT", 0)
+    monkeypatch.setattr(secondpacker, "_PATIENCE_MS", 60_000)
+
+    def asleep_at_first() -> Iterator[Sequence[Listed]]:
+        halt(second)
+        yield rows[:50]
+        assert second._other is not None
+        os.kill(second._other.process.pid, signal.SIGCONT)
+        while second._other.is_busy:
+            second._other.look(1)
+
+    with SecondPacker(here, own_interpreter()) as second:
+        pieces = packed(second, asleep_at_first())
+    assert here.packed == list(rows[:50])
+    assert joined(pieces) == joined(plain(rows[:50], here))
 
 
 def test_what_was_lost_with_the_other_process_is_packed_here(here: Here, rows: tuple[Listed, ...]) -> None:
@@ -172,26 +202,31 @@ def test_what_a_script_started_ends_with_it(here: Here, rows: tuple[Listed, ...]
         while not started.exists():
             time.sleep(0.001)
         pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
-    # The pipes that it holds would keep this one waiting.
     assert joined(pieces) == joined(plain(rows, here))
     state = Path(f"/proc/{started.read_text().strip()}/stat")
     while state.exists() and ") Z " not in state.read_text():
         time.sleep(0.001)
 
 
-def test_where_no_thread_can_be_had_it_is_done_without(
-    here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_thread_is_needed(here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     with SecondPacker(here, own_interpreter()) as second:
         no_more_threads(monkeypatch)
         pieces = packed(second, patient(second, rows))
+    assert here.packed == []
     assert joined(pieces) == joined(plain(rows, here))
-    assert sorted(here.packed) == list(rows)
+
+
+def test_a_batch_that_no_pipe_holds_at_once_arrives_whole(here: Here, rows: tuple[Listed, ...]) -> None:
+    many = rows * 200
+    with SecondPacker(here, own_interpreter()) as second:
+        pieces = packed(second, patient(second, many, size=len(many)))
+    assert here.packed == []
+    assert joined(pieces) == joined(plain(rows, here)) * 200
 
 
 def test_without_an_interpreter_nothing_is_started(here: Here, rows: tuple[Listed, ...]) -> None:
     with SecondPacker(here, "") as second:
-        assert second._started is None
+        assert second._other is None
         assert joined(packed(second, iter([rows]))) == joined(plain(rows, here))
 
 
