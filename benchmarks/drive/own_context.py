@@ -13,7 +13,7 @@ class _Packaging:
     """One project's context, packaged as a submission does, with a cache of its own."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        from kinetic.submission.context import pack_context
+        from kinetic.submission.context import pack_context, second_process
         from kinetic.submission.snapshots import SnapshotCache
         from kinetic_core.packaging.rules import RuleSet, builtin_rules
         from kinetic_core.packaging.scan import scan
@@ -24,8 +24,13 @@ class _Packaging:
         plan = Plan(package_root=str(root))
 
         def package() -> None:
-            scanned = scan(root, RuleSet.compile(builtin_rules({})))
-            pack_context(scanned, plan, self._out, cache=self._cache, environ={})
+            second = second_process()
+            try:
+                at_many = None if self._cache.knows(root) else second.start
+                scanned = scan(root, RuleSet.compile(builtin_rules({})), at_many=at_many)
+                pack_context(scanned, plan, self._out, cache=self._cache, environ={}, second=second)
+            finally:
+                second.end()
 
         self.package = package
 

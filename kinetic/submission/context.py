@@ -14,13 +14,31 @@ from kinetic_core.findings import Finding, Severity
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
 from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
 
 _MOST_THREADS: Final = 4
 
 
-def pack_context(scan: Scan, plan: Plan, target: Path, *, cache: SnapshotCache, environ: Mapping[str, str]) -> Written:
+def second_process() -> SecondProcess:
+    """Return the process that may pack beside this one, not started yet: none where there is one processor.
+
+    >>> second_process().running is None
+    True
+    """
+    return SecondProcess(own_interpreter() if _threads() > 1 else "")
+
+
+def pack_context(
+    scan: Scan,
+    plan: Plan,
+    target: Path,
+    *,
+    cache: SnapshotCache,
+    environ: Mapping[str, str],
+    second: SecondProcess | None = None,
+) -> Written:
     """Put the context archive of a scanned tree in its place; the same bytes whatever the cache holds.
 
     Args:
@@ -29,30 +47,31 @@ def pack_context(scan: Scan, plan: Plan, target: Path, *, cache: SnapshotCache, 
         target: Where the archive is to lie.
         cache: Used as `KINETIC_CACHE` says.
         environ: Where that is looked up.
+        second: A process that may pack too, perhaps started ahead; the caller ends it, should this not come to it.
 
     Raises:
         PackagingError: The archive cannot be written.
     """
     mode, findings = settings.cache_mode(environ)
     pack = {"off": _without_cache, "verify": _verified, "on": _after_the_last}[mode]
-    written = pack(scan, plan, target, cache)
+    written = pack(scan, plan, target, cache, second or second_process())
     return attrs.evolve(written, findings=(*findings, *written.findings))
 
 
-def _without_cache(scan: Scan, plan: Plan, target: Path, _: SnapshotCache) -> Written:
-    return write_archive(scan, plan, target, threads=_threads())
+def _without_cache(scan: Scan, plan: Plan, target: Path, _: SnapshotCache, second: SecondProcess) -> Written:
+    return write_archive(scan, plan, target, threads=_threads(), second=second)
 
 
-def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:
+def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
     earlier = cache.load(scan.root)
     compositions = cache.compositions(scan.root)
-    written = write_archive(scan, plan, target, earlier=earlier, threads=_threads())
+    written = write_archive(scan, plan, target, earlier=earlier, threads=_threads(), second=second)
     if written.is_earlier:
         try:
             link_or_copy(written.artifact.path, target)
         except OSError:
             # Another process has replaced it meanwhile.
-            written = write_archive(scan, plan, target, threads=_threads())
+            written = write_archive(scan, plan, target, threads=_threads(), second=second)
         else:
             written = attrs.evolve(written, artifact=attrs.evolve(written.artifact, path=target))
     if written.snapshot == earlier:
@@ -79,13 +98,15 @@ def _follow(
     cache.keep_compositions(root, followed)
 
 
-def _verified(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache) -> Written:
+def _verified(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
     """Read every file, and see whether the cache would have given the same."""
-    written = write_archive(scan, plan, target, threads=_threads())
+    written = write_archive(scan, plan, target, threads=_threads(), second=second)
     earlier = cache.load(scan.root)
     if earlier is not None:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            warm = write_archive(scan, plan, Path(folder, target.name), earlier=earlier, threads=_threads())
+            warm = write_archive(
+                scan, plan, Path(folder, target.name), earlier=earlier, threads=_threads(), second=second
+            )
         if warm.artifact.sha256 != written.artifact.sha256:
             written = attrs.evolve(written, findings=(*written.findings, _mismatch(scan.root)))
     cache.keep(scan.root, written.snapshot)

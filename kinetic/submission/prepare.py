@@ -10,7 +10,7 @@ from kinetic import settings
 from kinetic._version import __version__
 from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
-from kinetic.submission.context import pack_context
+from kinetic.submission.context import pack_context, second_process
 from kinetic.submission.payload import PayloadWriting
 from kinetic.submission.reachable import Reach
 from kinetic.submission.references import References
@@ -30,6 +30,7 @@ from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
 from kinetic_core.packaging.scan import Scan, scan
+from kinetic_core.packaging.secondprocess import SecondProcess
 from kinetic_core.plugin import BackendDriver, Capability, Reference, ReferenceHandler, Serializer, Storage
 from kinetic_core.wire import names
 from kinetic_core.wire.digest import sha256_of_file
@@ -91,6 +92,8 @@ def prepare(
         for path in steps.written:
             path.unlink(missing_ok=True)
         raise
+    finally:
+        steps.second.end()
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -126,6 +129,8 @@ class _Preparation:
     announce: Callable[[Sequence[Finding]], None]
     left_out: Collection[Path]
     cache: SnapshotCache = attrs.field(factory=SnapshotCache.of_user, init=False)
+    second: SecondProcess = attrs.field(factory=second_process, init=False)
+    """Started while the tree is scanned, where there is no earlier archive to copy from."""
     written: list[Path] = attrs.field(factory=list, init=False)
 
     def run(self) -> Prepared:
@@ -235,7 +240,8 @@ class _Preparation:
         root = project.root.path
         rules = (*project.rules, *data_rules(root, (*references.local_paths, *self.left_out)), *project.ignored)
         avoid = (*self._own_output(), *self._own_places(), self.cache.folder, HashCache.of_user().folder)
-        return scan(root, RuleSet.compile(rules), avoid=avoid)
+        at_many = None if self.cache.knows(root) else self.second.start
+        return scan(root, RuleSet.compile(rules), avoid=avoid, at_many=at_many)
 
     def _own_output(self) -> tuple[Path, ...]:
         """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
@@ -277,7 +283,8 @@ class _Preparation:
 
     def _archive(self, scanned: Scan, plan: Plan) -> Written:
         target = self._target(names.CONTEXT_FILE)
-        return pack_context(scanned, plan, target, cache=self.cache, environ=self.request.surroundings.environ)
+        environ = self.request.surroundings.environ
+        return pack_context(scanned, plan, target, cache=self.cache, environ=environ, second=self.second)
 
     def _requirements(self, dependencies: Dependencies) -> Artifact | None:
         if not self._ships_requirements() or dependencies.requirements is None:

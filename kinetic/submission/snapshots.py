@@ -81,6 +81,14 @@ class SnapshotCache:
             os.utime(place / _INDEX)
         return Snapshot.from_bytes(data, lambda sha256: place / f"{sha256}.zip")
 
+    def knows(self, root: Path) -> bool:
+        """Tell whether something is kept of a root, without reading it.
+
+        Args:
+            root: Absolute.
+        """
+        return (self._place(root) / _INDEX).exists()
+
     def keep(self, root: Path, snapshot: Snapshot) -> None:
         """Keep what a packaging left, in place of what was there; nothing is said when it cannot be kept.
 

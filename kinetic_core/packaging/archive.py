@@ -21,7 +21,8 @@ from kinetic_core.packaging.deflate import Codec, find_codec
 from kinetic_core.packaging.output import Output
 from kinetic_core.packaging.packing import Packer, is_long
 from kinetic_core.packaging.scan import Scan
-from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
+from kinetic_core.packaging.secondpacker import SecondPacker
+from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES, SecondProcess, own_interpreter
 from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.writer import Writer
@@ -31,7 +32,6 @@ from kinetic_core.wire.plan import Plan
 
 _PLAN_MODE: Final = stat.S_IFREG | 0o644
 _WORTH_A_THREAD_BYTES: Final = 64 << 20
-_WORTH_A_PROCESS_FILES: Final = 1_500
 
 
 @attrs.frozen(kw_only=True)
@@ -60,6 +60,7 @@ def write_archive(
     codec: Codec | None = None,
     earlier: Snapshot | None = None,
     threads: int = 1,
+    second: SecondProcess | None = None,
 ) -> Written:
     """Write the context archive; the same tree, plan and codec give the same bytes, whatever is copied from before.
 
@@ -74,6 +75,7 @@ def write_archive(
         earlier: Of an earlier packaging, perhaps of another state of the tree. What is unchanged since is copied;
             when everything is, nothing is written. One that is damaged or gone is not used.
         threads: How many may compress at once; with two or more, many small files are shared with a second process.
+        second: That process, perhaps started ahead; the caller ends it, should this not come to it.
 
     Raises:
         PackagingError: The archive cannot be written.
@@ -94,6 +96,7 @@ def write_archive(
         target=target,
         codec=codec or find_codec(),
         threads=threads,
+        second=second or SecondProcess(own_interpreter()),
     )
     if earlier is None or earlier.made_by != packaging.made_by:
         return packaging.write(None)
@@ -119,6 +122,7 @@ class _Packaging:
     target: Path
     codec: Codec
     threads: int
+    second: SecondProcess
     made_by: str = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -155,7 +159,7 @@ class _Packaging:
         with (
             Output(self.target, crc32=self.codec.crc32, own_thread=own_thread) as output,
             Workers(self.threads) as workers,
-            SecondPacker(packer, self._second_python(stretches)) as packers,
+            SecondPacker(packer, self._second_process(stretches)) as packers,
         ):
             writer = Writer(output=output, workers=workers, packer=packer, packers=packers)
             for stretch in stretches:
@@ -186,10 +190,10 @@ class _Packaging:
             copied=tuple(writer.copied),
         )
 
-    def _second_python(self, stretches: Sequence[Stretch]) -> str:
-        """Return the interpreter for a second process; none where it would not be ready before the end."""
+    def _second_process(self, stretches: Sequence[Stretch]) -> SecondProcess | None:
+        """Return the second process; none where it would not be ready before the end."""
         fresh = sum(stretch.stop - stretch.start for stretch in stretches if stretch.earlier is None)
-        return own_interpreter() if self.threads > 1 and fresh >= _WORTH_A_PROCESS_FILES else ""
+        return self.second if self.threads > 1 and fresh >= WORTH_A_PROCESS_FILES else None
 
     def _trusted(self, rows: Sequence[Listed]) -> bytes:
         return marshalled(distrust_racy(rows, self.scan.started_ns))

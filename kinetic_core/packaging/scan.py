@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,7 +79,9 @@ class Scan:
 
 
 @collector_paused()
-def scan(root: Path, rules: RuleSet, *, avoid: Collection[Path] = ()) -> Scan:
+def scan(
+    root: Path, rules: RuleSet, *, avoid: Collection[Path] = (), at_many: Callable[[], object] | None = None
+) -> Scan:
     """List what ships, in one pass that never enters what a rule excludes.
 
     Symbolic links to directories are followed, and each real directory is listed once: where it really is, if that
@@ -89,6 +91,7 @@ def scan(root: Path, rules: RuleSet, *, avoid: Collection[Path] = ()) -> Scan:
         root: The package root, absolute.
         rules: What to keep out; relative to the root.
         avoid: Files and directories that are never listed, such as the temporary directory of this very packaging.
+        at_many: Called once, when so many files were found that a second process is worth it: to start it.
 
     Raises:
         PackagingError: The root itself cannot be listed.
@@ -101,6 +104,7 @@ def scan(root: Path, rules: RuleSet, *, avoid: Collection[Path] = ()) -> Scan:
     """
     started_ns = time.time_ns()
     walk = TreeWalk.of(root, rules, avoid=avoid)
+    walk.at_many = at_many
     try:
         walk.start(root)
     except OSError as error:

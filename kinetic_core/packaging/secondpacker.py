@@ -5,18 +5,15 @@ import fcntl
 import marshal
 import os
 import select
-import signal
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kinetic_core.model.listing import MTIME_NS, Listed
-from kinetic_core.packaging.deflate import LIBRARIES
 from kinetic_core.packaging.packing import Packer, Piece, from_plain
 from kinetic_core.packaging.packserver import LENGTH_BYTES, conditions_of, length_of, message
+from kinetic_core.packaging.secondprocess import SecondProcess
 
 if TYPE_CHECKING:
     import subprocess
@@ -30,14 +27,6 @@ _PIPE_BYTES: Final = 1 << 20
 """Room for what the process packs while the client is busy with a batch."""
 _PATIENCE_MS: Final = 2
 """A batch takes about as long: to wait longer is no better than to pack it again."""
-_IMPORTS: Final = ("kinetic_core", *(library.module for library in LIBRARIES))
-# Isolated, and without what the site adds: it starts in a moment, and nothing of the project's is ever imported.
-_BOOT: Final = """\
-import sys
-sys.path += sys.argv[1:]
-from kinetic_core.packaging.packserver import serve
-serve(0, 1)
-"""
 
 
 class _Batch:
@@ -54,15 +43,19 @@ class SecondPacker:
     Which of the two packs a batch makes no difference to the bytes.
     """
 
-    def __init__(self, packer: Packer, python: str) -> None:
-        """Start the process, if there can be one; this returns before it is ready.
+    def __init__(self, packer: Packer, process: SecondProcess | None) -> None:
+        """Start the process, unless it was started ahead or cannot be; this returns before it is ready.
 
         Args:
             packer: Packs what the process does not.
-            python: The interpreter to start; empty for none.
+            process: Ended with the last batch; `None` for none.
         """
         self._packer = packer
-        self._other = _Other.started(packer, python) if python else None
+        self._process = process
+        self._other: _Other | None = None
+        if process is not None:
+            process.start()
+            self._other = None if process.running is None else _Other(process.running, packer)
 
     def packed(self, batches: Iterable[Sequence[Listed]]) -> Iterator[Sequence[Piece]]:
         """Yield the pieces of each batch, in order; batches are taken a few ahead.
@@ -106,8 +99,8 @@ class SecondPacker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._other is not None:
-            self._other.end()
+        if self._process is not None:
+            self._process.end()
 
 
 def _done(waiting: deque[_Batch]) -> Iterator[Sequence[Piece]]:
@@ -117,12 +110,11 @@ def _done(waiting: deque[_Batch]) -> Iterator[Sequence[Piece]]:
 
 
 class _Other:
-    """The process, and what is under way to it and from it."""
+    """What is said to the process and what it answers, as far as it is under way."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", packer: Packer) -> None:
         assert process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
         assert process.stdout is not None  # noqa: S101 - the same
-        self.process = process
         self._asking, self._answers = process.stdin.fileno(), process.stdout.fileno()
         for pipe in (self._asking, self._answers):
             os.set_blocking(pipe, False)
@@ -136,26 +128,6 @@ class _Other:
         self._unsent = message((packer.base, tuple(packer.codec.library), conditions_of(packer.codec.name)))
         self._received = bytearray()
         self._answers_still = True
-
-    @classmethod
-    def started(cls, packer: Packer, python: str) -> "_Other | None":
-        """Start it, if that can be."""
-        import subprocess  # few trees are so large
-
-        try:
-            process = subprocess.Popen(
-                [python, "-I", "-S", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _BOOT, *_folders()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                # Who interrupts the client ends this by that.
-                start_new_session=True,
-            )
-        except (OSError, ValueError):
-            # There is no such program, or its name is none.
-            return None
-        return cls(process, packer)
 
     @property
     def is_busy(self) -> bool:
@@ -216,29 +188,3 @@ class _Other:
             batch = self._away.popleft()
             if batch.pieces is None:
                 batch.pieces = from_plain(plain, batch.rows)
-
-    def end(self) -> None:
-        """End it; whatever it has not told is lost."""
-        # It only reads: there is nothing that it could leave half done.
-        # All of its group: what was started may be a script that starts the interpreter.
-        with contextlib.suppress(OSError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        with self.process:
-            pass
-
-
-def own_interpreter() -> str:
-    """Return the path of this interpreter; nothing where what runs is a program of another name.
-
-    >>> own_interpreter() == sys.executable
-    True
-    """
-    return "" if getattr(sys, "frozen", False) else sys.executable or ""
-
-
-def _folders() -> list[str]:
-    """Return the folders that hold what the process imports beside the standard library."""
-    loaded = (sys.modules.get(name.partition(".")[0]) for name in _IMPORTS)
-    files = (getattr(module, "__file__", None) for module in loaded)
-    folders = {str(Path(file).parents[1]): None for file in files if file and Path(file).stem == "__init__"}
-    return list(folders)

@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.printable import printable
 from kinetic_core.packaging.rules import DATA, RuleSet
+from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES
 from kinetic_core.packaging.skips import skip
 from kinetic_core.wire.names import PLAN_PATH
 
@@ -35,8 +36,11 @@ class TreeWalk:
     base: str
     """What to put before a name to have its path."""
     rules: RuleSet
+    at_many: Callable[[], object] | None = None
+    """Called once, when so many files were found that a second process is worth it."""
     skipped: list[tuple[SkippedEntry, Finding]] = attrs.field(factory=list, init=False)
     exclusions: list[Exclusion] = attrs.field(factory=list, init=False)
+    _found: int = attrs.field(default=0, init=False)
     _avoided: frozenset[Identity]
     _data: Mapping[Identity, tuple[str, ExcludeRule]]
     _watches_files: bool
@@ -149,6 +153,13 @@ class TreeWalk:
                 self._look(prefix, entry)
         finally:
             os.close(directory)
+        self._count(len(self._files.get(rel, ())))
+
+    def _count(self, files: int) -> None:
+        self._found += files
+        if self.at_many is not None and self._found >= WORTH_A_PROCESS_FILES:
+            self.at_many()
+            self.at_many = None
 
     def _is_plain(self, rel: str, names: list[str]) -> bool:
         """Tell whether every file in a directory ships, whatever its name: one look instead of one a file."""

@@ -1,10 +1,9 @@
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -14,11 +13,15 @@ from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.deflate import find_codec
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Unread
 from kinetic_core.packaging.scan import scan
-from kinetic_core.packaging.secondpacker import SecondPacker, own_interpreter
+from kinetic_core.packaging.secondpacker import SecondPacker
+from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
 from kinetic_core.packaging.zipformat import Moments
 from kinetic_core.wire.plan import Plan
 from tests.fakes.threadless import no_more_threads
 from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
+
+if TYPE_CHECKING:
+    import subprocess
 
 FILES = {f"d{number % 7}/ünïcode {number}.py": f"number = {number}\n" * number for number in range(120)}
 
@@ -65,7 +68,7 @@ def joined(pieces: Sequence[Piece]) -> bytes:
 
 
 def test_what_another_process_packs_is_what_this_one_would_have(here: Here, rows: tuple[Listed, ...]) -> None:
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, patient(second, rows))
     assert here.packed == []
     assert joined(pieces) == joined(plain(rows, here))
@@ -76,7 +79,7 @@ def test_what_cannot_be_read_or_changed_is_told_as_here(here: Here, rows: tuple[
     gone, changed = rows[3], rows[5]
     (tmp_path / gone[0]).unlink()
     (tmp_path / changed[0]).write_text("another text")
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         first, unread, second_run, change, *rest = packed(second, patient(second, rows, size=len(rows)))
     assert here.packed == []
     assert isinstance(unread, Unread)
@@ -95,27 +98,31 @@ def test_local_time_is_that_of_this_process_whatever_the_environment_says(
 ) -> None:
     wanted = joined(plain(rows, here))
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, patient(second, rows))
     assert here.packed == []
     assert joined(pieces) == wanted
 
 
+def running(second: SecondPacker) -> "subprocess.Popen[bytes]":
+    assert second._process is not None
+    assert second._process.running is not None
+    return second._process.running
+
+
 def end(second: SecondPacker) -> None:
-    assert second._other is not None
-    second._other.process.kill()
+    running(second).kill()
 
 
 def halt(second: SecondPacker) -> None:
-    assert second._other is not None
-    os.kill(second._other.process.pid, signal.SIGSTOP)
+    os.kill(running(second).pid, signal.SIGSTOP)
 
 
 @pytest.mark.parametrize("happens", [end, halt])
 def test_nothing_is_lost_with_the_other_process_and_nobody_waits_for_it(
     here: Here, rows: tuple[Listed, ...], happens: Callable[[SecondPacker], None]
 ) -> None:
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         happens(second)
         pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
     assert joined(pieces) == joined(plain(rows, here))
@@ -126,7 +133,7 @@ def test_what_it_is_at_in_the_end_is_waited_for_a_moment(
     here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(secondpacker, "_PATIENCE_MS", 60_000)
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, iter([rows]))
     assert here.packed == []
     assert joined(pieces) == joined(plain(rows, here))
@@ -142,18 +149,18 @@ def test_what_was_packed_here_meanwhile_comes_once(
         halt(second)
         yield rows[:50]
         assert second._other is not None
-        os.kill(second._other.process.pid, signal.SIGCONT)
+        os.kill(running(second).pid, signal.SIGCONT)
         while second._other.is_busy:
             second._other.look(1)
 
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, asleep_at_first())
     assert here.packed == list(rows[:50])
     assert joined(pieces) == joined(plain(rows[:50], here))
 
 
 def test_what_was_lost_with_the_other_process_is_packed_here(here: Here, rows: tuple[Listed, ...]) -> None:
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         end(second)
         pieces = packed(second, patient(second, rows))
     assert joined(pieces) == joined(plain(rows, here))
@@ -183,14 +190,14 @@ def test_a_program_that_is_no_interpreter_is_done_without(
     if program is not None:
         python.write_text(program)
         python.chmod(0o700)
-    with SecondPacker(here, str(python)) as second:
+    with SecondPacker(here, SecondProcess(str(python))) as second:
         pieces = packed(second, patient(second, rows))
     assert joined(pieces) == joined(plain(rows, here))
     assert sorted(here.packed) == list(rows)
 
 
 def test_a_name_that_no_program_has_is_done_without(here: Here, rows: tuple[Listed, ...]) -> None:
-    with SecondPacker(here, "pyth\0n") as second:
+    with SecondPacker(here, SecondProcess("pyth\0n")) as second:
         assert joined(packed(second, patient(second, rows))) == joined(plain(rows, here))
 
 
@@ -198,7 +205,7 @@ def test_what_a_script_started_ends_with_it(here: Here, rows: tuple[Listed, ...]
     script, started = tmp_path / "script", tmp_path / "started"
     script.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {started}.new\nmv {started}.new {started}\nwait\n")
     script.chmod(0o700)
-    with SecondPacker(here, str(script)) as second:
+    with SecondPacker(here, SecondProcess(str(script))) as second:
         while not started.exists():
             time.sleep(0.001)
         pieces = packed(second, iter([rows[start : start + 2] for start in range(0, len(rows), 2)]))
@@ -209,7 +216,7 @@ def test_what_a_script_started_ends_with_it(here: Here, rows: tuple[Listed, ...]
 
 
 def test_no_thread_is_needed(here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         no_more_threads(monkeypatch)
         pieces = packed(second, patient(second, rows))
     assert here.packed == []
@@ -218,40 +225,50 @@ def test_no_thread_is_needed(here: Here, rows: tuple[Listed, ...], monkeypatch: 
 
 def test_a_batch_that_no_pipe_holds_at_once_arrives_whole(here: Here, rows: tuple[Listed, ...]) -> None:
     many = rows * 200
-    with SecondPacker(here, own_interpreter()) as second:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, patient(second, many, size=len(many)))
     assert here.packed == []
     assert joined(pieces) == joined(plain(rows, here)) * 200
 
 
 def test_without_an_interpreter_nothing_is_started(here: Here, rows: tuple[Listed, ...]) -> None:
-    with SecondPacker(here, "") as second:
-        assert second._other is None
-        assert joined(packed(second, iter([rows]))) == joined(plain(rows, here))
+    for process in (SecondProcess(""), None):
+        with SecondPacker(here, process) as second:
+            assert second._other is None
+            assert joined(packed(second, iter([rows]))) == joined(plain(rows, here))
 
 
-def test_an_application_that_brings_its_interpreter_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert own_interpreter() == ""
+def test_one_that_was_started_ahead_is_used_and_ended(here: Here, rows: tuple[Listed, ...]) -> None:
+    process = SecondProcess(own_interpreter())
+    process.start()
+    ahead = process.running
+    assert ahead is not None
+    with SecondPacker(here, process) as second:
+        assert running(second) is ahead
+        pieces = packed(second, patient(second, rows))
+    assert here.packed == []
+    assert joined(pieces) == joined(plain(rows, here))
+    assert ahead.returncode == -signal.SIGKILL
+    assert process.running is None
 
 
 def test_only_many_new_files_are_worth_a_process_and_the_bytes_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    asked: list[bool] = []
 
     class Noted(SecondPacker):
-        def __init__(self, packer: Packer, python: str) -> None:
-            asked.append(python)
-            super().__init__(packer, python)
+        def __init__(self, packer: Packer, process: SecondProcess | None) -> None:
+            asked.append(process is not None)
+            super().__init__(packer, process)
 
     monkeypatch.setattr(archive, "SecondPacker", Noted)
     root = grow(tmp_path / "root", FILES)
     found, plan = scan(root, NO_RULES), Plan(package_root="/p")
 
     def write(threads: int, worth: int) -> bytes:
-        monkeypatch.setattr(archive, "_WORTH_A_PROCESS_FILES", worth)
+        monkeypatch.setattr(archive, "WORTH_A_PROCESS_FILES", worth)
         return write_archive(found, plan, tmp_path / "a.zip", threads=threads).artifact.path.read_bytes()
 
     assert len({write(2, 120), write(2, 121), write(1, 0)}) == 1
-    assert asked == [sys.executable, "", ""]
+    assert asked == [True, False, False]

@@ -1,0 +1,59 @@
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from kinetic_core.packaging import treewalk
+from kinetic_core.packaging.rules import RuleSet, builtin_rules
+from kinetic_core.packaging.scan import scan
+from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
+from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
+
+
+def test_it_is_started_once_and_ended_once() -> None:
+    process = SecondProcess(own_interpreter())
+    process.end()
+    process.start()
+    first = process.running
+    process.start()
+    assert first is not None
+    assert process.running is first
+    process.end()
+    process.end()
+    assert first.returncode == -signal.SIGKILL
+
+
+def test_it_can_be_started_again() -> None:
+    process = SecondProcess(own_interpreter())
+    pids = set()
+    for _ in range(2):
+        process.start()
+        assert process.running is not None
+        pids.add(process.running.pid)
+        process.end()
+    assert len(pids) == 2
+
+
+def test_an_application_that_brings_its_interpreter_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert own_interpreter() == ""
+
+
+@pytest.mark.parametrize(("many", "times"), [(1, 1), (5, 1), (6, 1), (7, 0)])
+def test_a_scan_tells_once_that_there_are_many_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int, times: int
+) -> None:
+    monkeypatch.setattr(treewalk, "WORTH_A_PROCESS_FILES", many)
+    grow(tmp_path, {"a": "1", "b/a": "2", "b/b": "3", "c/a.pyc": "4", "c/b:": "5", "d/a": "6"})
+    told: list[bool] = []
+    scan(tmp_path, NO_RULES, at_many=lambda: told.append(True))
+    assert told == [True] * times
+
+
+def test_what_a_rule_excludes_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(treewalk, "WORTH_A_PROCESS_FILES", 3)
+    grow(tmp_path, {"a": "1", "b": "2", ".git/c": "3", ".git/d": "4"})
+    told: list[bool] = []
+    scan(tmp_path, RuleSet.compile(builtin_rules({})), at_many=lambda: told.append(True))
+    assert told == []
