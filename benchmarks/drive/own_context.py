@@ -13,10 +13,9 @@ class _Packaging:
     """One project's context, packaged as a submission does, with a cache of its own."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        from kinetic.submission.context import pack_context, second_process
+        from kinetic.submission.context import pack_context, scan_context, second_process
         from kinetic.submission.snapshots import SnapshotCache
         from kinetic_core.packaging.rules import RuleSet, builtin_rules
-        from kinetic_core.packaging.scan import scan
         from kinetic_core.wire.plan import Plan
 
         root, self._out = Path(config["tree"]), Path(config["out"])
@@ -26,8 +25,8 @@ class _Packaging:
         def package() -> None:
             second = second_process()
             try:
-                at_many = None if self._cache.knows(root) else second.start
-                scanned = scan(root, RuleSet.compile(builtin_rules({})), at_many=at_many)
+                rules = RuleSet.compile(builtin_rules({}))
+                scanned = scan_context(root, rules, cache=self._cache, environ={}, second=second)
                 pack_context(scanned, plan, self._out, cache=self._cache, environ={}, second=second)
             finally:
                 second.end()

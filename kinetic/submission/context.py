@@ -1,7 +1,7 @@
 """The context archive of a submission: what is unchanged since the last one comes from the cache."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,8 @@ from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.composition import Composition
-from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.rules import RuleSet
+from kinetic_core.packaging.scan import Scan, scan
 from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
 from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.wire.plan import Plan
@@ -30,8 +31,51 @@ def second_process() -> SecondProcess:
     return SecondProcess(own_interpreter() if _threads() > 1 else "")
 
 
+@attrs.frozen(kw_only=True)
+class Scanned:
+    """A scan, and what it may have been told of by the cache."""
+
+    scan: Scan
+    earlier: Snapshot | None = None
+    """Of the last packaging, to be used for this one too."""
+
+
+def scan_context(
+    root: Path,
+    rules: RuleSet,
+    *,
+    avoid: Collection[Path] = (),
+    cache: SnapshotCache,
+    environ: Mapping[str, str],
+    second: SecondProcess | None = None,
+) -> Scanned:
+    """List what ships from a root; the same whatever the cache holds.
+
+    Args:
+        root: The package root, absolute.
+        rules: What to keep out.
+        avoid: Files and directories that are never listed.
+        cache: Used as `KINETIC_CACHE` says.
+        environ: Where that is looked up.
+        second: Started on the way, where there are many files and no earlier archive to copy from.
+
+    Raises:
+        PackagingError: The root itself cannot be listed.
+    """
+    mode, _ = settings.cache_mode(environ)
+    earlier = None if mode == "off" else cache.load(root)
+    at_many = second.start if second is not None and earlier is None else None
+    found = scan(root, rules, avoid=avoid, at_many=at_many, earlier=earlier)
+    if mode != "verify":
+        return Scanned(scan=found, earlier=earlier)
+    listed = scan(root, rules, avoid=avoid)
+    if (found.listing, found.exclusions) != (listed.listing, listed.exclusions):
+        listed = attrs.evolve(listed, findings=(*listed.findings, _mismatch(root)))
+    return Scanned(scan=listed, earlier=earlier)
+
+
 def pack_context(
-    scan: Scan,
+    scanned: Scanned,
     plan: Plan,
     target: Path,
     *,
@@ -42,7 +86,7 @@ def pack_context(
     """Put the context archive of a scanned tree in its place; the same bytes whatever the cache holds.
 
     Args:
-        scan: What ships.
+        scanned: What ships.
         plan: Goes in last.
         target: Where the archive is to lie.
         cache: Used as `KINETIC_CACHE` says.
@@ -54,32 +98,32 @@ def pack_context(
     """
     mode, findings = settings.cache_mode(environ)
     pack = {"off": _without_cache, "verify": _verified, "on": _after_the_last}[mode]
-    written = pack(scan, plan, target, cache, second or second_process())
+    written = pack(scanned, plan, target, cache, second or second_process())
     return attrs.evolve(written, findings=(*findings, *written.findings))
 
 
-def _without_cache(scan: Scan, plan: Plan, target: Path, _: SnapshotCache, second: SecondProcess) -> Written:
-    return write_archive(scan, plan, target, threads=_threads(), second=second)
+def _without_cache(scanned: Scanned, plan: Plan, target: Path, _: SnapshotCache, second: SecondProcess) -> Written:
+    return write_archive(scanned.scan, plan, target, threads=_threads(), second=second)
 
 
-def _after_the_last(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
-    earlier = cache.load(scan.root)
-    compositions = cache.compositions(scan.root)
-    written = write_archive(scan, plan, target, earlier=earlier, threads=_threads(), second=second)
+def _after_the_last(scanned: Scanned, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
+    found, earlier = scanned.scan, scanned.earlier
+    compositions = cache.compositions(found.root)
+    written = write_archive(found, plan, target, earlier=earlier, threads=_threads(), second=second)
     if written.is_earlier:
         try:
             link_or_copy(written.artifact.path, target)
         except OSError:
             # Another process has replaced it meanwhile.
-            written = write_archive(scan, plan, target, threads=_threads(), second=second)
+            written = write_archive(found, plan, target, threads=_threads(), second=second)
         else:
             written = attrs.evolve(written, artifact=attrs.evolve(written.artifact, path=target))
     if written.snapshot == earlier:
-        get_logger("kinetic.submission").debug("context_unchanged", root=str(scan.root))
+        get_logger("kinetic.submission").debug("context_unchanged", root=str(found.root))
     else:
-        cache.keep(scan.root, written.snapshot)
+        cache.keep(found.root, written.snapshot)
     if earlier is not None and compositions:
-        _follow(scan.root, compositions, earlier, written, cache)
+        _follow(found.root, compositions, earlier, written, cache)
     return written
 
 
@@ -98,18 +142,18 @@ def _follow(
     cache.keep_compositions(root, followed)
 
 
-def _verified(scan: Scan, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
+def _verified(scanned: Scanned, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
     """Read every file, and see whether the cache would have given the same."""
-    written = write_archive(scan, plan, target, threads=_threads(), second=second)
-    earlier = cache.load(scan.root)
+    found, earlier = scanned.scan, scanned.earlier
+    written = write_archive(found, plan, target, threads=_threads(), second=second)
     if earlier is not None:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             warm = write_archive(
-                scan, plan, Path(folder, target.name), earlier=earlier, threads=_threads(), second=second
+                found, plan, Path(folder, target.name), earlier=earlier, threads=_threads(), second=second
             )
         if warm.artifact.sha256 != written.artifact.sha256:
-            written = attrs.evolve(written, findings=(*written.findings, _mismatch(scan.root)))
-    cache.keep(scan.root, written.snapshot)
+            written = attrs.evolve(written, findings=(*written.findings, _mismatch(found.root)))
+    cache.keep(found.root, written.snapshot)
     return written
 
 

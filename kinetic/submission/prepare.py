@@ -10,7 +10,7 @@ from kinetic import settings
 from kinetic._version import __version__
 from kinetic.hashes import HashCache
 from kinetic.jobs.connection import Connection
-from kinetic.submission.context import pack_context, second_process
+from kinetic.submission.context import Scanned, pack_context, scan_context, second_process
 from kinetic.submission.payload import PayloadWriting
 from kinetic.submission.reachable import Reach
 from kinetic.submission.references import References
@@ -29,7 +29,6 @@ from kinetic_core.packaging.layout import make_plan
 from kinetic_core.packaging.meeting import ReferenceMet
 from kinetic_core.packaging.root import find_root
 from kinetic_core.packaging.rules import ALWAYS_RULES, RuleSet, data_rules
-from kinetic_core.packaging.scan import Scan, scan
 from kinetic_core.packaging.secondprocess import SecondProcess
 from kinetic_core.plugin import BackendDriver, Capability, Reference, ReferenceHandler, Serializer, Storage
 from kinetic_core.wire import names
@@ -113,7 +112,7 @@ class _Draft:
     """What depends on which `Data` the call holds."""
 
     references: References
-    scanned: Scan
+    scanned: Scanned
     plan: Plan
 
 
@@ -168,7 +167,7 @@ class _Preparation:
                 *root.findings,
                 *project.findings,
                 *self._data_findings(references),
-                *scanned.findings,
+                *scanned.scan.findings,
                 *captured.findings,
                 *archived.findings,
                 *dependencies.findings,
@@ -222,9 +221,9 @@ class _Preparation:
         plan = make_plan(
             project.root,
             self.request.surroundings,
-            excluded=scanned.excluded_counts,
+            excluded=scanned.scan.excluded_counts,
             extensions=project.extensions,
-            exclusions=scanned.exclusions,
+            exclusions=scanned.scan.exclusions,
         )
         return _Draft(references=references, scanned=scanned, plan=plan)
 
@@ -236,12 +235,18 @@ class _Preparation:
             return attrs.evolve(draft, references=references)
         return self._draft(project, references)
 
-    def _scan(self, project: _Project, references: References) -> Scan:
+    def _scan(self, project: _Project, references: References) -> Scanned:
         root = project.root.path
         rules = (*project.rules, *data_rules(root, (*references.local_paths, *self.left_out)), *project.ignored)
         avoid = (*self._own_output(), *self._own_places(), self.cache.folder, HashCache.of_user().folder)
-        at_many = None if self.cache.knows(root) else self.second.start
-        return scan(root, RuleSet.compile(rules), avoid=avoid, at_many=at_many)
+        return scan_context(
+            root,
+            RuleSet.compile(rules),
+            avoid=avoid,
+            cache=self.cache,
+            environ=self.request.surroundings.environ,
+            second=self.second,
+        )
 
     def _own_output(self) -> tuple[Path, ...]:
         """Return what never ships: the directory of this packaging, or only its artifacts where it holds more."""
@@ -281,7 +286,7 @@ class _Preparation:
     def _payload_name(self) -> str:
         return f"payload{self._serializer().suffix}"
 
-    def _archive(self, scanned: Scan, plan: Plan) -> Written:
+    def _archive(self, scanned: Scanned, plan: Plan) -> Written:
         target = self._target(names.CONTEXT_FILE)
         environ = self.request.surroundings.environ
         return pack_context(scanned, plan, target, cache=self.cache, environ=environ, second=self.second)

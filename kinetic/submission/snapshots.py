@@ -81,14 +81,6 @@ class SnapshotCache:
             os.utime(place / _INDEX)
         return Snapshot.from_bytes(data, lambda sha256: place / f"{sha256}.zip")
 
-    def knows(self, root: Path) -> bool:
-        """Tell whether something is kept of a root, without reading it.
-
-        Args:
-            root: Absolute.
-        """
-        return (self._place(root) / _INDEX).exists()
-
     def keep(self, root: Path, snapshot: Snapshot) -> None:
         """Keep what a packaging left, in place of what was there; nothing is said when it cannot be kept.
 
@@ -206,7 +198,8 @@ def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
     if snapshot.archive != archive:
         link_or_copy(snapshot.archive, archive)
     try:
-        _replace(place / _ROOT, os.fsencode(root))
+        if not _holds(place / _ROOT, os.fsencode(root)):
+            _replace(place / _ROOT, os.fsencode(root))
         _replace(place / _INDEX, snapshot.to_bytes())
     except OSError:
         if is_new:
@@ -215,6 +208,13 @@ def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
     for left in place.iterdir():
         if left.name not in {_INDEX, _COMPOSITIONS, _ROOT, _LOCK, archive.name}:
             _remove(left)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def _replace(path: Path, data: bytes) -> None:

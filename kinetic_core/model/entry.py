@@ -1,10 +1,13 @@
 """The entries of the context archive, as they are told of."""
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import overload
 
 import attrs
 
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed
 
 
@@ -27,21 +30,34 @@ class ArchiveEntries(Sequence[ArchiveEntry]):
     ('train.py', 12, 1)
     """
 
-    def __init__(self, rows: Sequence[Listed]) -> None:
+    def __init__(self, rows: Sequence[Listed], *more: Listed) -> None:
         """Show rows as entries.
 
         Args:
             rows: Sorted by name; never changed afterwards.
+            more: Others, to be shown among them.
         """
-        self._rows = rows
+        self._listing = rows
+        self._more = more
 
-    @property
-    def names(self) -> list[str]:
-        """Return all names, without making the entries."""
-        return [row[NAME] for row in self._rows]
+    @cached_property
+    def _rows(self) -> Sequence[Listed]:
+        rows = list(self._listing)
+        for row in self._more:
+            insort(rows, row)
+        return rows
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """All names, without the entries being made."""
+        listing = self._listing
+        names = listing.names if isinstance(listing, Listing) else [row[NAME] for row in listing]
+        for row in self._more:
+            insort(names, row[NAME])
+        return names
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._listing) + len(self._more)
 
     @overload
     def __getitem__(self, index: int) -> ArchiveEntry: ...

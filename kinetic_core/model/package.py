@@ -58,7 +58,7 @@ class Manifest:
     exclusions: tuple[Exclusion, ...] = ()
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """Return the names of the entries."""
         if isinstance(self.entries, ArchiveEntries):
             return self.entries.names

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from bisect import insort
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,20 +9,23 @@ from typing import Final
 import attrs
 
 from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.entry import ArchiveEntries
-from kinetic_core.model.listing import DEVICE, INODE, SIZE, STATUS, Listed
+from kinetic_core.model.listing import DEVICE, INODE, STATUS, Listed
 from kinetic_core.model.package import Artifact, Manifest
-from kinetic_core.model.trust import distrust_racy, marshalled
+from kinetic_core.model.trust import trusted
 from kinetic_core.packaging.alignment import Stretch, align
 from kinetic_core.packaging.composition import Copied
 from kinetic_core.packaging.deflate import Codec, find_codec
+from kinetic_core.packaging.outline import Outline
 from kinetic_core.packaging.output import Output
-from kinetic_core.packaging.packing import Packer, is_long
+from kinetic_core.packaging.packing import Packer
 from kinetic_core.packaging.scan import Scan
 from kinetic_core.packaging.secondpacker import SecondPacker
 from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES, SecondProcess, own_interpreter
 from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
+from kinetic_core.packaging.source import CHUNK_BYTES
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.writer import Writer
 from kinetic_core.packaging.zipformat import Moments
@@ -91,7 +93,7 @@ def write_archive(
     """
     packaging = _Packaging(
         scan=scan,
-        rows=_without(target, scan.listing),
+        listing=_without(target, scan.listing),
         plan=plan.to_bytes(),
         target=target,
         codec=codec or find_codec(),
@@ -103,21 +105,21 @@ def write_archive(
     return packaging.write_after(earlier)
 
 
-def _without(target: Path, rows: tuple[Listed, ...]) -> tuple[Listed, ...]:
+def _without(target: Path, listing: Listing) -> Listing:
     try:
         status = target.stat()
     except OSError:
-        return rows
+        return listing
     identity = status.st_dev, status.st_ino
-    if not any(row[STATUS][INODE] == identity[1] for row in rows):
-        return rows
-    return tuple(row for row in rows if (row[STATUS][DEVICE], row[STATUS][INODE]) != identity)
+    if not any(row[STATUS][INODE] == identity[1] for row in listing):
+        return listing
+    return Listing(row for row in listing if (row[STATUS][DEVICE], row[STATUS][INODE]) != identity)
 
 
 @attrs.frozen(kw_only=True)
 class _Packaging:
     scan: Scan
-    rows: tuple[Listed, ...]
+    listing: Listing
     plan: bytes
     target: Path
     codec: Codec
@@ -137,12 +139,12 @@ class _Packaging:
         try:
             if not is_whole(descriptor, earlier, self.codec.crc32):
                 return self._mended(earlier)
-            if self.plan == earlier.plan and marshalled(self.rows) == earlier.rows:
+            if self.plan == earlier.plan and self.listing == earlier.listing:
                 return self._as_before(earlier)
             archive = EarlierArchive(descriptor, earlier)
-            archive.confirm(self.rows, Packer(base=self.scan.base, codec=self.codec, moments=Moments()))
-            if self.plan == earlier.plan and archive.rows == self.rows:
-                return self._as_before(attrs.evolve(earlier, rows=self._trusted(self.rows)))
+            archive.confirm(self.listing, Packer(base=self.scan.base, codec=self.codec, moments=Moments()))
+            if self.plan == earlier.plan and archive.listing == self.listing:
+                return self._as_before(attrs.evolve(earlier, listing=self._trusted(self.listing)))
             return self.write(archive)
         except OSError:
             # The earlier archive cannot be read any more; a target that cannot be written is a PackagingError.
@@ -152,9 +154,9 @@ class _Packaging:
 
     def write(self, archive: EarlierArchive | None) -> Written:
         """Write all, copying what stands in the earlier archive as it is."""
-        long = sum(row[STATUS][SIZE] for row in self.rows if is_long(row))
-        own_thread = self.threads > 1 and long >= _WORTH_A_THREAD_BYTES
-        stretches = tuple(align(self.rows, () if archive is None else archive.rows))
+        long_bytes = self.listing.bytes_in_long(CHUNK_BYTES)
+        own_thread = self.threads > 1 and long_bytes >= _WORTH_A_THREAD_BYTES
+        stretches = tuple(align(self.listing, Listing() if archive is None else archive.listing))
         packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
         with (
             Output(self.target, crc32=self.codec.crc32, own_thread=own_thread) as output,
@@ -164,12 +166,13 @@ class _Packaging:
             writer = Writer(output=output, workers=workers, packer=packer, packers=packers)
             for stretch in stretches:
                 if archive is None or stretch.earlier is None:
-                    writer.add(self.rows[stretch.start : stretch.stop])
+                    writer.add(self.listing.part(stretch.start, stretch.stop))
                 else:
                     writer.copy(archive, stretch.earlier, stretch.earlier + stretch.stop - stretch.start)
             writer.close(_plan_row(self.plan), self.plan)
             output.finish()
         artifact = Artifact(path=self.target, size_bytes=output.position, sha256=output.sha256)
+        listing = writer.listing
         snapshot = Snapshot(
             archive=artifact.path,
             size_bytes=artifact.size_bytes,
@@ -177,11 +180,13 @@ class _Packaging:
             crc=output.crc,
             made_by=self.made_by,
             plan=self.plan,
-            rows=self._trusted(writer.rows),
+            listing=self._trusted(listing),
+            outline=None if writer.skipped else self._outline(),
+            directory=writer.directory,
             places=writer.places.to_plain(),
         )
         skipped = sorted([*self.scan.skipped, *writer.skipped], key=lambda entry: entry.name)
-        manifest = Manifest(entries=self._entries(writer.rows), skipped=tuple(skipped), exclusions=self.scan.exclusions)
+        manifest = Manifest(entries=self._entries(listing), skipped=tuple(skipped), exclusions=self.scan.exclusions)
         return Written(
             artifact=artifact,
             manifest=manifest,
@@ -195,24 +200,31 @@ class _Packaging:
         fresh = sum(stretch.stop - stretch.start for stretch in stretches if stretch.earlier is None)
         return self.second if self.threads > 1 and fresh >= WORTH_A_PROCESS_FILES else None
 
-    def _trusted(self, rows: Sequence[Listed]) -> bytes:
-        return marshalled(distrust_racy(rows, self.scan.started_ns))
+    def _trusted(self, listing: Listing) -> Listing:
+        return trusted(listing, self.scan.started_ns)
 
-    def _entries(self, rows: Sequence[Listed]) -> ArchiveEntries:
-        entries = list(rows)
-        insort(entries, _plan_row(self.plan))
-        return ArchiveEntries(entries)
+    def _outline(self) -> Outline | None:
+        """Return what tells the next scan of the names; nothing where one of them was left out here."""
+        outline = self.scan.outline
+        if outline is None or self.listing is not self.scan.listing:
+            return None
+        return attrs.evolve(outline, directories=self._trusted(outline.directories))
+
+    def _entries(self, listing: Listing) -> ArchiveEntries:
+        return ArchiveEntries(listing, _plan_row(self.plan))
 
     def _as_before(self, earlier: Snapshot) -> Written:
+        if self.scan.outline is not earlier.outline:
+            earlier = attrs.evolve(earlier, outline=self._outline())
         manifest = Manifest(
-            entries=self._entries(self.rows), skipped=self.scan.skipped, exclusions=self.scan.exclusions
+            entries=self._entries(self.listing), skipped=self.scan.skipped, exclusions=self.scan.exclusions
         )
         return Written(
             artifact=earlier.artifact,
             manifest=manifest,
             findings=(),
             snapshot=earlier,
-            copied=(Copied(0, len(self.rows), 0),),
+            copied=(Copied(0, len(self.listing), 0),),
             is_earlier=True,
         )
 

@@ -14,8 +14,6 @@ _BATCH_BYTES: Final = 256 << 10
 _BATCH_FILES: Final = 128
 _SECOND: Final = 10**9
 _ENTRY: Final = Struct(f"{COMMON.size}s")
-_PLACED: Final = Struct("<4xH4xII8x")
-"""Method, CRC and compressed size."""
 
 
 class Run(NamedTuple):
@@ -47,10 +45,9 @@ class Run(NamedTuple):
             for row, start, (common,) in zip(self.rows, self.starts, headers, strict=True)
         )
 
-    def places(self, position: int) -> tuple[Sequence[int], ...]:
-        """Return what `Places.extend` takes."""
-        methods, crcs, compressed = zip(*_PLACED.iter_unpack(self.common), strict=True)
-        return methods, crcs, compressed, [position + start for start in self.starts]
+    def offsets(self, position: int) -> list[int]:
+        """Return where the entries begin."""
+        return [position + start for start in self.starts]
 
 
 class Unread(NamedTuple):

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +11,13 @@ import attrs
 
 from kinetic_core.errors import PackagingError
 from kinetic_core.findings import Finding
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.collector import collector_paused
-from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, Listed, path_of
+from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, path_of
 from kinetic_core.model.package import Exclusion, SkippedEntry
+from kinetic_core.packaging.outline import Outline, look_again
 from kinetic_core.packaging.rules import RuleSet
+from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.packaging.treewalk import TreeWalk
 
 
@@ -35,8 +39,10 @@ class Scan:
     root: Path
     base: str
     """What to put before a name of the listing to have its path."""
-    listing: tuple[Listed, ...] = attrs.field(repr=False)
+    listing: Listing = attrs.field(repr=False)
     """What ships, links followed."""
+    outline: Outline | None = attrs.field(default=None, repr=False)
+    """By which the next scan may know the names without listing a directory."""
     started_ns: int = 0
     """When the pass began: what changed at that time or later may have changed unseen."""
     skipped: tuple[SkippedEntry, ...] = ()
@@ -61,7 +67,7 @@ class Scan:
     @property
     def size_bytes(self) -> int:
         """Add up the sizes of the files that ship, before compression."""
-        return sum(row[STATUS][SIZE] for row in self.listing if not row[NAME].endswith("/"))
+        return self.listing.size_bytes
 
     @property
     def tree_sizes(self) -> Mapping[str, int]:
@@ -80,9 +86,17 @@ class Scan:
 
 @collector_paused()
 def scan(
-    root: Path, rules: RuleSet, *, avoid: Collection[Path] = (), at_many: Callable[[], object] | None = None
+    root: Path,
+    rules: RuleSet,
+    *,
+    avoid: Collection[Path] = (),
+    at_many: Callable[[], object] | None = None,
+    earlier: Snapshot | None = None,
 ) -> Scan:
     """List what ships, in one pass that never enters what a rule excludes.
+
+    Where every directory is as it was for an earlier scan under the same rules, its names are looked at once more,
+    and nothing is listed.
 
     Symbolic links to directories are followed, and each real directory is listed once: where it really is, if that
     lies under the root, wherever the two stand in the walk.
@@ -92,6 +106,7 @@ def scan(
         rules: What to keep out; relative to the root.
         avoid: Files and directories that are never listed, such as the temporary directory of this very packaging.
         at_many: Called once, when so many files were found that a second process is worth it: to start it.
+        earlier: Of an earlier packaging of this root.
 
     Raises:
         PackagingError: The root itself cannot be listed.
@@ -105,21 +120,37 @@ def scan(
     started_ns = time.time_ns()
     walk = TreeWalk.of(root, rules, avoid=avoid)
     walk.at_many = at_many
+    again = None if earlier is None else _again(walk, earlier)
+    listing, outline = _listed(walk, root) if again is None else again
+    exclusions = tuple(sorted(walk.exclusions, key=attrgetter("name"))) if again is None else again[1].exclusions
+    skipped = sorted(walk.skipped, key=lambda pair: pair[0].name)
+    counts = Counter(dict.fromkeys(rules.sources, 0))
+    counts.update(exclusion.source for exclusion in exclusions)
+    return Scan(
+        root=root,
+        base=walk.base,
+        listing=listing,
+        outline=outline,
+        started_ns=started_ns,
+        skipped=tuple(entry for entry, _ in skipped),
+        exclusions=exclusions,
+        excluded_counts=dict(counts),
+        findings=(*rules.findings, *(finding for _, finding in skipped)),
+    )
+
+
+def _again(walk: TreeWalk, earlier: Snapshot) -> tuple[Listing, Outline] | None:
+    outline = earlier.outline
+    if outline is None or not outline.still_holds(walk.base, walk.made_under):
+        return None
+    listing = look_again(earlier.listing, walk.base, walk.watched)
+    return None if listing is None else (listing, outline)
+
+
+def _listed(walk: TreeWalk, root: Path) -> tuple[Listing, Outline | None]:
     try:
         walk.start(root)
     except OSError as error:
         message = f"the package root {root} cannot be listed: {error.strerror}. Nothing can ship from it."
         raise PackagingError(f"{message} Make it readable, or choose another with KINETIC_PACKAGE_ROOT.") from error
-    skipped = sorted(walk.skipped, key=lambda pair: pair[0].name)
-    counts = Counter(dict.fromkeys(rules.sources, 0))
-    counts.update(exclusion.source for exclusion in walk.exclusions)
-    return Scan(
-        root=root,
-        base=walk.base,
-        listing=tuple(walk.ordered()),
-        started_ns=started_ns,
-        skipped=tuple(entry for entry, _ in skipped),
-        exclusions=tuple(sorted(walk.exclusions, key=lambda exclusion: exclusion.name)),
-        excluded_counts=dict(counts),
-        findings=(*rules.findings, *(finding for _, finding in skipped)),
-    )
+    return Listing(walk.ordered()), walk.outline()

@@ -1,75 +1,56 @@
 """What a packaging leaves for the next one: the archive, and the listing that it was made from."""
 
-import marshal
 import os
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
 import attrs
 
-from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed
+from kinetic_core.model.blocks import Block, Listing
+from kinetic_core.model.listing import NAME
 from kinetic_core.model.package import Artifact
 from kinetic_core.model.sealed import sealed, unsealed
-from kinetic_core.model.trust import distrust, is_trusted
-from kinetic_core.packaging.deflate import Codec
+from kinetic_core.model.trust import distrust, untrusted
+from kinetic_core.packaging.deflate import Codec, find_codec
+from kinetic_core.packaging.outline import Outline
 from kinetic_core.packaging.packing import Packer, Piece, Run, is_long
 from kinetic_core.packaging.source import COPIED_BYTES
-from kinetic_core.packaging.zipformat import Member, Moments, local_time_mark, needs_wide_sizes
+from kinetic_core.packaging.zipformat import local_time_mark
 
-_MAGIC: Final = b"kinetic snapshot 2\n"
-_SECOND: Final = 10**9
+_MAGIC: Final = b"kinetic snapshot 3\n"
+_FEW: Final = 16
 
 
 @attrs.frozen(kw_only=True)
 class Places:
-    """Where the content of each row lies in an archive; plain numbers, one after the other for all rows."""
+    """Where each row lies in an archive; plain numbers, one after the other for all rows."""
 
-    methods: "array[int]"
-    crcs: "array[int]"
-    compressed_bytes: "array[int]"
     offsets: "array[int]"
     """Of the local headers; one more than there are rows: the last is where the files end."""
+    headers: "array[int]"
+    """Of the records in the directory, from its beginning; one more too."""
 
     @classmethod
     def empty(cls) -> "Places":
         """Return places for no row yet."""
-        return cls(methods=array("B"), crcs=array("Q"), compressed_bytes=array("Q"), offsets=array("Q"))
+        return cls(offsets=array("Q"), headers=array("Q"))
 
-    def add(self, member: Member) -> None:
-        """Append one."""
-        self.methods.append(member.method)
-        self.crcs.append(member.crc)
-        self.compressed_bytes.append(member.compressed_bytes)
-        self.offsets.append(member.offset)
-
-    def extend(self, *numbers: Iterable[int]) -> None:
-        """Append several, each of the four numbers of all.
-
-        >>> places = Places.empty()
-        >>> places.extend([8, 0], [1, 2], [3, 4], [0, 50])
-        >>> places.offsets.tolist()
-        [0, 50]
-        """
-        for kept, more in zip(attrs.astuple(self, recurse=False), numbers, strict=True):
-            kept.extend(more)
-
-    def to_plain(self) -> tuple[bytes, ...]:
+    def to_plain(self) -> tuple[bytes, bytes]:
         """Return what `from_plain` takes."""
-        return tuple(numbers.tobytes() for numbers in attrs.astuple(self, recurse=False))
+        return self.offsets.tobytes(), self.headers.tobytes()
 
     @classmethod
-    def from_plain(cls, plain: Iterable[bytes]) -> "Places":
+    def from_plain(cls, plain: tuple[bytes, bytes]) -> "Places":
         """Return the places that `to_plain` was asked of.
 
         >>> Places.from_plain(Places.empty().to_plain()).offsets.tolist()
         []
         """
-        places = cls.empty()
-        for numbers, data in zip(attrs.astuple(places, recurse=False), plain, strict=True):
-            numbers.frombytes(data)
-        return places
+        offsets, headers = plain
+        return cls(offsets=array("Q", offsets), headers=array("Q", headers))
 
 
 @attrs.frozen(kw_only=True)
@@ -84,9 +65,13 @@ class Snapshot:
     made_by: str
     """What the bytes depend on beside tree and plan."""
     plan: bytes
-    rows: bytes = attrs.field(repr=False)
-    """The listing, marshalled; rows that may have changed since without a sign equal no row of any scan."""
-    places: tuple[bytes, ...] = attrs.field(repr=False)
+    listing: Listing = attrs.field(repr=False)
+    """Rows that may have changed since without a sign equal no row of any scan."""
+    outline: Outline | None = attrs.field(default=None, repr=False)
+    """What tells that no name came or went since; directories that may have changed without a sign are distrusted."""
+    directory: int
+    """Where the archive's own directory begins."""
+    places: tuple[bytes, bytes] = attrs.field(repr=False)
 
     @property
     def artifact(self) -> Artifact:
@@ -96,17 +81,17 @@ class Snapshot:
     @property
     def entry_count(self) -> int:
         """Return how many entries the archive has besides the plan."""
-        return len(Places.from_plain(self.places).offsets) - 1
-
-    def listing(self) -> tuple[Listed, ...]:
-        """Return the rows."""
-        rows: tuple[Listed, ...] = marshal.loads(self.rows)  # noqa: S302  read back under a checksum only
-        return rows
+        return len(self.listing)
 
     def to_bytes(self) -> bytes:
         """Return all but the archive's path, under a checksum."""
-        fields = (self.size_bytes, self.sha256, self.crc, self.made_by, self.plan, self.rows, self.places)
-        return sealed(_MAGIC, fields)
+        fields = (
+            *(self.size_bytes, self.sha256, self.crc, self.made_by, self.plan),
+            tuple(map(tuple, self.listing.blocks)),
+            None if self.outline is None else self.outline.to_plain(),
+            *(self.directory, self.places),
+        )
+        return sealed(_MAGIC, fields, crc32=find_codec().crc32)
 
     @classmethod
     def from_bytes(cls, data: bytes, archive_of: Callable[[str], Path]) -> "Snapshot | None":
@@ -119,10 +104,10 @@ class Snapshot:
         >>> Snapshot.from_bytes(b"", Path) is None
         True
         """
-        fields = unsealed(_MAGIC, data)
+        fields = unsealed(_MAGIC, data, crc32=find_codec().crc32)
         if fields is None:
             return None
-        size_bytes, sha256, crc, made_by, plan, rows, places = fields
+        size_bytes, sha256, crc, made_by, plan, blocks, outline, directory, places = fields
         return cls(
             archive=archive_of(sha256),
             size_bytes=size_bytes,
@@ -130,7 +115,9 @@ class Snapshot:
             crc=crc,
             made_by=made_by,
             plan=plan,
-            rows=rows,
+            listing=Listing.of_blocks(starmap(Block, blocks)),
+            outline=None if outline is None else Outline.from_plain(outline),
+            directory=directory,
             places=places,
         )
 
@@ -156,55 +143,68 @@ class EarlierArchive:
             snapshot: What it was made from.
         """
         self.descriptor = descriptor
-        self.rows = snapshot.listing()
+        self.listing = snapshot.listing
         self.places = Places.from_plain(snapshot.places)
+        self._directory = snapshot.directory
 
     def bounds(self, start: int, stop: int) -> tuple[int, int]:
         """Return where the bytes of consecutive rows begin and end."""
         return self.places.offsets[start], self.places.offsets[stop]
 
-    def confirm(self, rows: Sequence[Listed], packer: Packer) -> None:
+    def headers(self, start: int, stop: int) -> bytes:
+        """Return the records of consecutive rows in the archive's directory.
+
+        Raises:
+            OSError: They cannot be read.
+        """
+        begin, end = self.places.headers[start], self.places.headers[stop]
+        return read_at(self.descriptor, end - begin, self._directory + begin)
+
+    def confirm(self, listing: Listing, packer: Packer) -> None:
         """Read files that were too young to be trusted once more; those that the archive holds as they are count again.
 
         Args:
-            rows: Of a later scan.
+            listing: Of a later scan.
             packer: To pack what is in doubt, and compare.
 
         Raises:
             OSError: The archive cannot be read.
         """
-        doubtful = [index for index, then in enumerate(self.rows) if not is_trusted(then)]
-        now_by_name = {row[NAME]: row for row in rows} if doubtful else {}
-        confirmed = list(self.rows)
+        doubtful, earlier = list(untrusted(self.listing)), self.listing
+        if len(doubtful) > _FEW:
+            # From here on each row is at hand in both.
+            earlier, listing = Listing(earlier.rows), Listing(listing.rows)
+        confirmed = {}
         for index in doubtful:
-            now = now_by_name.get(self.rows[index][NAME])
+            then = earlier[index]
+            now = listing.named(then[NAME])
             # A long file is not worth a reading that may be in vain.
-            if now is None or is_long(now) or distrust(now) != self.rows[index]:
+            if now is None or is_long(now) or distrust(now) != then:
                 continue
             if self._holds(index, packer.pack([now])):
                 confirmed[index] = now
-        self.rows = tuple(confirmed)
+        self.listing = earlier.replaced(confirmed)
 
     def _holds(self, index: int, pieces: list[Piece]) -> bool:
         start, stop = self.bounds(index, index + 1)
         (piece,) = pieces
         return isinstance(piece, Run) and piece.blob == os.pread(self.descriptor, stop - start, start)
 
-    def members(self, start: int, stop: int, *, shift: int, moments: Moments) -> list[Member]:
-        """Return the entries of consecutive rows, moved by so many bytes."""
-        places = self.places
-        members = []
-        for index in range(start, stop):
-            row = self.rows[index]
-            date, clock = moments[row[MTIME_NS] // _SECOND]
-            size, long = (0, False) if row[NAME].endswith("/") else (row[STATUS][SIZE], is_long(row))
-            member = Member(
-                row[NAME].encode(), row[STATUS][MODE], date, clock,
-                places.methods[index], places.crcs[index], places.compressed_bytes[index], size,
-                places.offsets[index] + shift, long, long and needs_wide_sizes(size),
-            )  # fmt: skip
-            members.append(member)
-        return members
+
+def read_at(descriptor: int, size: int, position: int) -> bytes:
+    """Read so much from a place in a file, whatever one call gives.
+
+    Raises:
+        OSError: It cannot be read, or ends early.
+    """
+    pieces = []
+    while size:
+        data = os.pread(descriptor, size, position)
+        if not data:
+            raise OSError(0, "it ends early")
+        pieces.append(data)
+        size, position = size - len(data), position + len(data)
+    return b"".join(pieces)
 
 
 def is_whole(descriptor: int, snapshot: Snapshot, crc32: Callable[[bytes, int], int]) -> bool:

@@ -13,9 +13,11 @@ from typing import Final
 import attrs
 
 from kinetic_core.findings import Finding
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.listing import DEVICE, INODE, NAME, STATUS, Listed, listed, path_of, utf8_name
 from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.model.rule import ExcludeRule
+from kinetic_core.packaging.outline import Outline, conditions
 from kinetic_core.packaging.printable import printable
 from kinetic_core.packaging.rules import DATA, RuleSet
 from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES
@@ -43,6 +45,8 @@ class TreeWalk:
     _found: int = attrs.field(default=0, init=False)
     _avoided: frozenset[Identity]
     _data: Mapping[Identity, tuple[str, ExcludeRule]]
+    made_under: bytes
+    """What the walk depends on beside the tree."""
     _watches_files: bool
     """Whether a file is avoided or a `Data`, not only directories."""
     _files: dict[str, list[Listed]] = attrs.field(factory=dict, init=False)
@@ -55,6 +59,8 @@ class TreeWalk:
     _parents: frozenset[Identity] = attrs.field(default=frozenset(), init=False)
     _links: list[tuple[int, int, str, os.stat_result]] = attrs.field(factory=list, init=False)
     """Links to directories, to be followed when every real directory is known; a heap."""
+    _has_followed: bool = attrs.field(default=False, init=False)
+    """Whether there were such links."""
     _todo: list[tuple[str, os.stat_result]] = attrs.field(factory=list, init=False)
 
     @classmethod
@@ -73,7 +79,24 @@ class TreeWalk:
             avoided=_identities(avoid),
             data=data,
             watches_files=any(map(os.path.isfile, avoid)) or any(os.path.isfile(path) for path, _ in data.values()),
+            made_under=conditions(root, rules, data=data, avoid=avoid),
         )
+
+    @property
+    def watched(self) -> frozenset[Identity]:
+        """Return what ships under no name."""
+        return self._avoided | self._data.keys()
+
+    def outline(self) -> Outline | None:
+        """Return what tells that the next scan will find these names; nothing where more would have to be told."""
+        if self.skipped or self._has_followed:
+            return None
+        outline = Outline(
+            made_under=self.made_under,
+            directories=Listing(listed(rel, status) for rel, status in self._directories.items()),
+            exclusions=tuple(sorted(self.exclusions, key=attrgetter("name"))),
+        )
+        return outline if outline.is_telling else None
 
     def ordered(self) -> list[Listed]:
         """Return what ships, sorted by name: files, and directories that hold nothing.
@@ -142,8 +165,8 @@ class TreeWalk:
             with os.scandir(directory) as listing:
                 found = list(listing)
             self._archived_as[_identity(status)] = rel
+            self._directories[rel] = status
             if rel:
-                self._directories[rel] = status
                 self._children.setdefault(rel.rpartition("/")[0], []).append(f"{rel}/")
             prefix = f"{rel}/" if rel else ""
             if self._is_plain(rel, [entry.name for entry in found]):
@@ -240,6 +263,7 @@ class TreeWalk:
             # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
             depth = os.path.realpath(path_of(self.base, rel)).count(os.sep)
             heapq.heappush(self._links, (depth, rel.count("/"), rel, status))
+            self._has_followed = True
         elif is_dir:
             self._todo.append((rel, status))
         elif stat.S_ISREG(status.st_mode):

@@ -1,12 +1,14 @@
 """Entries one after the other into an archive: packed now, or copied from an earlier one."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple, assert_never
 
 import attrs
 
 from kinetic_core.findings import Finding, Severity
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.listing import MODE, MTIME_NS, NAME, SIZE, STATUS, Listed, listed, path_of
 from kinetic_core.model.package import SkippedEntry
 from kinetic_core.model.trust import distrust
@@ -22,12 +24,15 @@ from kinetic_core.packaging.source import CHUNK_BYTES, Source
 from kinetic_core.packaging.workers import Workers
 from kinetic_core.packaging.zipformat import (
     DEFLATED,
+    LIMIT_32,
     STORED,
     Member,
     central_header,
     descriptor,
     end_of_archive,
     local_header,
+    member_of,
+    moved_headers,
     needs_wide_sizes,
 )
 
@@ -43,15 +48,27 @@ class Writer:
     packer: Packer
     packers: SecondPacker
     """That packer, and perhaps another process beside it."""
-    rows: list[Listed] = attrs.field(factory=list, init=False)
-    """What was written, as it was read; distrusted where that is not as listed."""
     places: Places = attrs.field(factory=Places.empty, init=False)
-    """Where it lies, row by row."""
+    """Where each row that was written lies."""
+    directory: int = attrs.field(default=0, init=False)
+    """Where the archive's own directory begins, once it is closed."""
     copied: list[Copied] = attrs.field(factory=list, init=False)
     """Which of the rows come from the earlier archive, as they stood there."""
     skipped: list[SkippedEntry] = attrs.field(factory=list, init=False)
     findings: list[Finding] = attrs.field(factory=list, init=False)
+    _listings: list[Listing] = attrs.field(factory=list, init=False)
+    _fresh: list[Listed] = attrs.field(factory=list, init=False)
+    """Rows behind those listings."""
     _central: list[bytes] = attrs.field(factory=list, init=False)
+    _central_bytes: int = attrs.field(default=0, init=False)
+
+    @property
+    def listing(self) -> Listing:
+        """Return what was written, as it was read; distrusted where that is not as listed."""
+        if not self._listings:
+            return Listing(self._fresh)
+        self._end_listing()
+        return Listing.of_blocks(block for listing in self._listings for block in listing.blocks)
 
     def add(self, rows: Iterable[Listed]) -> None:
         """Read and write files and empty directories.
@@ -74,22 +91,33 @@ class Writer:
             OSError: The earlier archive cannot be read.
         """
         begin, end = archive.bounds(start, stop)
-        self.copied.append(Copied(len(self.rows), stop - start, start))
+        self.copied.append(Copied(len(self.places.offsets), stop - start, start))
         shift = self.output.position - begin
         self.output.copy(archive.descriptor, begin, end)
-        members = archive.members(start, stop, shift=shift, moments=self.packer.moments)
-        self._record(members, archive.rows[start:stop])
+        headers, starts = archive.headers(start, stop), archive.places.headers[start : stop + 1]
+        offsets = _moved(archive.places.offsets[start:stop], shift)
+        if max(end, end + shift) < LIMIT_32:
+            starts = _moved(starts, -starts[0])[:-1]
+            self.places.offsets.extend(offsets)
+            self.places.headers.extend(_moved(starts, self._central_bytes))
+            self._add_headers(moved_headers(headers, starts, offsets) if shift else headers)
+        else:
+            for offset, (at, until) in zip(offsets, pairwise(starts), strict=True):
+                header = headers[at - starts[0] : until - starts[0]]
+                self._record(member_of(header)._replace(offset=offset))
+        self._end_listing()
+        self._listings.append(archive.listing.part(start, stop))
 
     def close(self, row: Listed, data: bytes) -> None:
         """Write the last entry, whose content is at hand, and what closes an archive."""
         self.places.offsets.append(self.output.position)
+        self.places.headers.append(self._central_bytes)
         member, body = self.packer.member(row, data, self.output.position)
         self.output.write(local_header(member) + body)
-        self._central.append(central_header(member))
-        offset = self.output.position
-        directory = b"".join(self._central)
-        end = end_of_archive(entries=len(self._central), offset=offset, size_bytes=len(directory))
-        self.output.write(directory + end)
+        self._add_headers(central_header(member))
+        self.directory = self.output.position
+        end = end_of_archive(entries=len(self.places.offsets), offset=self.directory, size_bytes=self._central_bytes)
+        self.output.write(b"".join((*self._central, end)))
 
     def _add_pieces(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
@@ -97,9 +125,12 @@ class Writer:
                 case Run():
                     position = self.output.position
                     self.output.write(piece.blob)
-                    self._central += piece.directory(position)
-                    self.places.extend(*piece.places(position))
-                    self.rows += piece.rows
+                    headers = piece.directory(position)
+                    self.places.offsets.extend(piece.offsets(position))
+                    self.places.headers.extend(accumulate(map(len, headers[:-1]), initial=self._central_bytes))
+                    self._central += headers
+                    self._central_bytes += sum(map(len, headers))
+                    self._fresh += piece.rows
                 case Unread():
                     self._skip(piece.row[NAME], piece.error)
                 case Changed():
@@ -119,7 +150,8 @@ class Writer:
             self.output.take_back(mark)
             self._skip(row[NAME], error)
             return
-        self._record([reading.member], [reading.row])
+        self._record(reading.member)
+        self._fresh.append(reading.row)
         if reading.is_torn or not reading.is_as_listed:
             self._warn_changed(row[NAME])
 
@@ -159,11 +191,19 @@ class Writer:
         self.output.write(descriptor(member))
         return member
 
-    def _record(self, members: Iterable[Member], rows: Sequence[Listed]) -> None:
-        for member in members:
-            self._central.append(central_header(member))
-            self.places.add(member)
-        self.rows += rows
+    def _record(self, member: Member) -> None:
+        self.places.offsets.append(member.offset)
+        self.places.headers.append(self._central_bytes)
+        self._add_headers(central_header(member))
+
+    def _add_headers(self, headers: bytes) -> None:
+        self._central.append(headers)
+        self._central_bytes += len(headers)
+
+    def _end_listing(self) -> None:
+        if self._fresh:
+            self._listings.append(Listing(self._fresh))
+            self._fresh = []
 
     def _skip(self, name: str, error: OSError) -> None:
         code = "vanished" if isinstance(error, FileNotFoundError) else "unreadable"
@@ -206,6 +246,10 @@ class _Content:
             self.size_bytes += len(chunk)
             yield chunk
             chunk = next(self._chunks, b"")
+
+
+def _moved(places: "array[int]", shift: int) -> "array[int]":
+    return array("Q", [place + shift for place in places]) if shift else places
 
 
 def _is_same(one: Listed, other: Listed) -> bool:

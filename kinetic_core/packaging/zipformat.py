@@ -25,6 +25,9 @@ _LATEST: Final = (2107, 12, 31, 23, 59, 59)
 _LOCAL: Final = struct.Struct("<4sHHHHHIIIHH")
 _CENTRAL: Final = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _CENTRAL_PLAIN: Final = struct.Struct("<4sH26sHHHII")
+_OFFSET: Final = struct.Struct("<I")
+_OFFSET_AT: Final = _CENTRAL.size - _OFFSET.size
+_TAG_BYTES: Final = 4
 _END: Final = struct.Struct("<4sHHHHIIH")
 _END_64: Final = struct.Struct("<4sQHHIIQQQQ")
 _LOCATOR_64: Final = struct.Struct("<4sIQI")
@@ -163,6 +166,47 @@ def plain_central_headers(entries: Iterable[tuple[bytes, int, bytes, int]]) -> l
 
 def _attributes(mode: int) -> int:
     return (mode & 0xFFFF) << 16 | (_MSDOS_DIRECTORY if stat.S_ISDIR(mode) else 0)
+
+
+def member_of(header: bytes) -> Member:
+    """Return the entry that a record in the directory is of.
+
+    Args:
+        header: As `central_header` makes it.
+
+    >>> member = Member(name=b"a", mode=0o100644, date=33, clock=0, offset=1 << 40)
+    >>> member_of(central_header(member)) == member
+    True
+    """
+    _, _, _, flags, method, clock, date, crc, *sizes, name_bytes, extra_bytes, _, _, _, attributes, offset = (
+        _CENTRAL.unpack_from(header)
+    )
+    end = _CENTRAL.size + name_bytes
+    long = iter(struct.unpack_from(f"<{extra_bytes // 8}Q", header, end + _TAG_BYTES) if extra_bytes else ())
+    size, compressed, offset = (next(long) if one == LIMIT_32 else one for one in (sizes[1], sizes[0], offset))
+    follow = bool(flags & _SIZES_FOLLOW)
+    return Member(
+        header[_CENTRAL.size : end], attributes >> 16, date, clock,
+        method, crc, compressed, size, offset, follow, follow and needs_wide_sizes(size),
+    )  # fmt: skip
+
+
+def moved_headers(headers: bytes, starts: Iterable[int], offsets: Iterable[int]) -> bytes:
+    """Return records in the directory, of entries that lie at other places; below 4 GiB, before and now.
+
+    Args:
+        headers: As `central_header` makes them, one after the other.
+        starts: Where each begins.
+        offsets: Where each entry lies now.
+
+    >>> member = Member(name=b"a", mode=0o100644, date=33, clock=0)
+    >>> moved_headers(central_header(member), [0], [7]) == central_header(member._replace(offset=7))
+    True
+    """
+    moved = bytearray(headers)
+    for start, offset in zip(starts, offsets, strict=True):
+        _OFFSET.pack_into(moved, start + _OFFSET_AT, offset)
+    return bytes(moved)
 
 
 def end_of_archive(*, entries: int, offset: int, size_bytes: int) -> bytes:

@@ -56,7 +56,7 @@ def test_base_and_layers_make_the_archive(steps: list[Step], repeated: int, sour
                 written.artifact.path.replace(kept)
             snapshot = Snapshot.from_bytes(written.snapshot.to_bytes(), lambda _: kept)
             assert snapshot is not None
-            entries, sha256 = len(snapshot.listing()), snapshot.sha256
+            entries, sha256 = len(snapshot.listing), snapshot.sha256
             layer = None
             if composition is not None:
                 composition = Composition.from_json(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from kinetic_core.model.trust import RACY_NS
@@ -134,8 +134,8 @@ def apply(edits: list[Edit], root: Path) -> None:
             (root / "fresh").unlink(missing_ok=True)
 
 
-def look(root: Path, *, settled: bool) -> Scan:
-    found = scan(root, RuleSet.compile(read_ignore_file(root)[0]))
+def look(root: Path, *, settled: bool, earlier: Snapshot | None = None) -> Scan:
+    found = scan(root, RuleSet.compile(read_ignore_file(root)[0]), earlier=earlier)
     return attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS) if settled else found
 
 
@@ -161,7 +161,10 @@ def test_packaging_after_any_edits_gives_the_bytes_of_packaging_afresh(steps: li
             apply(step.edits, root)
             found = look(root, settled=step.settled)
             cold = write_archive(found, step.plan, folder / "cold.zip")
-            warm = write_archive(found, step.plan, folder / "warm.zip", earlier=snapshot, threads=step.threads)
+            again = look(root, settled=step.settled, earlier=snapshot)
+            event("looked at again" if snapshot and again.outline is snapshot.outline else "listed")
+            assert attrs.evolve(again, outline=None, started_ns=0) == attrs.evolve(found, outline=None, started_ns=0)
+            warm = write_archive(again, step.plan, folder / "warm.zip", earlier=snapshot, threads=step.threads)
             assert warm.artifact.path.read_bytes() == cold.artifact.path.read_bytes()
             assert warm.artifact.sha256 == cold.artifact.sha256
             assert (warm.manifest, warm.findings) == (cold.manifest, cold.findings)

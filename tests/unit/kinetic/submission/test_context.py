@@ -13,12 +13,13 @@ import attrs
 import pytest
 
 from kinetic.submission import context
-from kinetic.submission.context import pack_context
+from kinetic.submission.context import Scanned, pack_context, scan_context
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.rules import RuleSet
-from kinetic_core.packaging.scan import Scan, scan
+from kinetic_core.packaging.scan import Scan
+from kinetic_core.packaging.treewalk import TreeWalk
 from kinetic_core.wire.plan import Plan
 
 PLAN = Plan(package_root="/p")
@@ -30,19 +31,25 @@ class Project:
     job: Path
     cache: SnapshotCache
 
-    def scan(self) -> Scan:
+    def scan(self, mode: str = "off") -> Scanned:
         """Scan as if everything had lain there for long."""
-        found = scan(self.root, RuleSet.compile(()))
-        return attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS)
+        environ = {"KINETIC_CACHE": mode}
+        scanned = scan_context(self.root, RuleSet.compile(()), cache=self.cache, environ=environ)
+        return attrs.evolve(scanned, scan=settled(scanned.scan))
 
     def pack(self, mode: str | None = None) -> Written:
         environ = {} if mode is None else {"KINETIC_CACHE": mode}
-        written = pack_context(self.scan(), PLAN, self.job / "context.zip", cache=self.cache, environ=environ)
+        scanned, target = self.scan(mode or "on"), self.job / "context.zip"
+        written = pack_context(scanned, PLAN, target, cache=self.cache, environ=environ)
         data = (self.job / "context.zip").read_bytes()
         assert written.artifact.path == self.job / "context.zip"
         assert written.artifact.sha256 == hashlib.sha256(data).hexdigest()
-        assert data == write_archive(self.scan(), PLAN, self.job / "cold.zip").artifact.path.read_bytes()
+        assert data == write_archive(self.scan().scan, PLAN, self.job / "cold.zip").artifact.path.read_bytes()
         return written
+
+
+def settled(found: Scan) -> Scan:
+    return attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS)
 
 
 @pytest.fixture
@@ -108,16 +115,37 @@ def test_verify_tells_when_the_cache_would_have_shipped_something_else(project: 
     shutil.copytree(project.root, other.root)
     (other.root / "a.py").write_text("something else\n")
     # The cache of one project, forged to look like that of the other.
-    forged = write_archive(other.scan(), PLAN, project.job / "forged.zip").snapshot
+    forged = write_archive(other.scan().scan, PLAN, project.job / "forged.zip").snapshot
     real = project.cache.load(project.root)
     assert real is not None
-    project.cache.keep(project.root, attrs.evolve(forged, rows=real.rows))
+    project.cache.keep(project.root, attrs.evolve(forged, listing=real.listing))
 
     written = project.pack("verify")
 
     assert codes(written) == ["snapshot_stale"]
     assert codes(project.pack("verify")) == []
     assert sorted(path.name for path in project.job.iterdir()) == ["cold.zip", "context.zip", "forged.zip"]
+
+
+def test_verify_tells_when_directories_do_not_tell_of_a_name_that_came(project: Project) -> None:
+    project.pack()
+    status = project.root.stat()
+    (project.root / "d.py").write_text("new = True\n")
+    kept = project.cache.load(project.root)
+    assert kept is not None
+    assert kept.outline is not None
+    # As if the file system kept the time of a directory whatever happens in it.
+    listed_again = TreeWalk.of(project.root, RuleSet.compile(()), avoid=())
+    listed_again.start(project.root)
+    stale = listed_again.outline()
+    assert project.root.stat().st_mtime_ns != status.st_mtime_ns
+    project.cache.keep(project.root, attrs.evolve(kept, outline=stale))
+    assert [finding.code for finding in project.scan("verify").scan.findings] == ["snapshot_stale"]
+    assert [row[0] for row in project.scan("verify").scan.listing] == ["a.py", "b.py", "c.py", "d.py"]
+    assert [row[0] for row in project.scan("off").scan.listing] == ["a.py", "b.py", "c.py", "d.py"]
+    assert [row[0] for row in project.scan("on").scan.listing] == ["a.py", "b.py", "c.py"]
+    project.pack("verify")
+    assert project.scan("verify").scan.findings == ()
 
 
 def test_an_archive_that_goes_while_it_is_handed_out_is_written_again(
@@ -168,10 +196,9 @@ def test_threads_that_package_at_once_all_have_the_whole_archive(project: Projec
 RACE = """
 import hashlib, os, random, sys, zipfile
 from pathlib import Path
-from kinetic.submission.context import pack_context
+from kinetic.submission.context import pack_context, scan_context
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.packaging.rules import RuleSet
-from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.plan import Plan
 root, job, cache = Path(sys.argv[1]), Path(sys.argv[2]), SnapshotCache(folder=Path(sys.argv[3]))
 chance = random.Random(job.name)
@@ -180,9 +207,8 @@ for turn in range(40):
         fresh = job / "fresh"
         fresh.write_text(chance.choice("xyz") * chance.randrange(5, 2000))
         fresh.replace(root / chance.choice(["a.py", "b.py", "d.py"]))
-    written = pack_context(
-        scan(root, RuleSet.compile(())), Plan(package_root="/p"), job / "context.zip", cache=cache, environ={}
-    )
+    scanned = scan_context(root, RuleSet.compile(()), cache=cache, environ={})
+    written = pack_context(scanned, Plan(package_root="/p"), job / "context.zip", cache=cache, environ={})
     data = (job / "context.zip").read_bytes()
     assert hashlib.sha256(data).hexdigest() == written.artifact.sha256
     with zipfile.ZipFile(job / "context.zip") as opened:

@@ -8,14 +8,13 @@ from pathlib import Path
 import attrs
 import pytest
 
-from kinetic.submission.context import pack_context
+from kinetic.submission.context import Scanned, pack_context, scan_context
 from kinetic.submission.sharing import FRESH_S, SharedContext, Sharing
 from kinetic.submission.snapshots import SnapshotCache
 from kinetic_core.errors import StorageError
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging.composition import DEFAULT_LIMITS, Limits
 from kinetic_core.packaging.rules import RuleSet
-from kinetic_core.packaging.scan import scan
 from kinetic_core.wire.names import CONTEXT_FILE
 from kinetic_core.wire.plan import Plan
 from kinetic_runner.composing import compose
@@ -43,13 +42,17 @@ class Client:
     storage: MemoryStorage
     limits: Limits = DEFAULT_LIMITS
 
+    def scanned(self) -> Scanned:
+        """Scan as if everything had lain there for long."""
+        scanned = scan_context(self.root, RuleSet.compile(()), cache=self.cache, environ={})
+        return attrs.evolve(scanned, scan=attrs.evolve(scanned.scan, started_ns=scanned.scan.started_ns + 2 * RACY_NS))
+
     def submit(self) -> SharedContext:
         self.storage.forget_requests()
         self.storage.now_s = time.time()
         for left in self.job.iterdir():
             left.unlink()
-        found = scan(self.root, RuleSet.compile(()))
-        found = attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS)
+        found = self.scanned()
         archive = self.job / CONTEXT_FILE
         written = pack_context(found, Plan(package_root="/p"), archive, cache=self.cache, environ={})
         sharing = Sharing(storage=self.storage, client="d/me-0000000d", cache=self.cache, limits=self.limits)
@@ -243,10 +246,8 @@ def test_the_stores_of_this_distribution_serve(client: Client, kind: str, tmp_pa
     store = open_store(f"{kind}://{tmp_path}/store", tmp_path)
 
     def submit() -> SharedContext:
-        found = scan(client.root, RuleSet.compile(()))
-        found = attrs.evolve(found, started_ns=found.started_ns + 2 * RACY_NS)
         written = pack_context(
-            found, Plan(package_root="/p"), client.job / CONTEXT_FILE, cache=client.cache, environ={}
+            client.scanned(), Plan(package_root="/p"), client.job / CONTEXT_FILE, cache=client.cache, environ={}
         )
         sharing = Sharing(storage=store, client="d/me-0000000d", cache=client.cache)
         shared = sharing.share(written.artifact, client.root, written.snapshot.entry_count, client.job)

@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
+from kinetic_core.model.blocks import Listing
 from kinetic_core.packaging.snapshot import Snapshot
 
 ROOT = Path("/p")
@@ -30,7 +31,15 @@ def made(folder: Path, content: bytes = b"zip", sha256: str = "abc") -> Snapshot
     archive = folder / f"{sha256}-written.zip"
     archive.write_bytes(content)
     return Snapshot(
-        archive=archive, size_bytes=len(content), sha256=sha256, crc=1, made_by="m", plan=b"", rows=b"", places=()
+        archive=archive,
+        size_bytes=len(content),
+        sha256=sha256,
+        crc=1,
+        made_by="m",
+        plan=b"",
+        listing=Listing(),
+        directory=0,
+        places=(b"", b""),
     )
 
 
@@ -67,10 +76,11 @@ def test_keeping_what_is_kept_already_changes_nothing(cache: SnapshotCache, tmp_
     cache.keep(ROOT, made(tmp_path))
     loaded = cache.load(ROOT)
     assert loaded is not None
-    cache.keep(ROOT, attrs.evolve(loaded, rows=b"settled"))
+    settled = Listing([("settled", (0,) * 7, 0, 0)])
+    cache.keep(ROOT, attrs.evolve(loaded, listing=settled))
     again = cache.load(ROOT)
     assert again is not None
-    assert (again.rows, again.archive.read_bytes()) == (b"settled", b"zip")
+    assert (again.listing, again.archive.read_bytes()) == (settled, b"zip")
 
 
 def test_nobody_else_may_look(cache: SnapshotCache, tmp_path: Path) -> None:

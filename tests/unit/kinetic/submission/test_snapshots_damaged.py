@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kinetic.submission.snapshots import SnapshotCache
+from kinetic_core.model.blocks import Listing
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.snapshot import Snapshot
 
@@ -22,7 +23,17 @@ def made(folder: Path) -> Snapshot:
     """Return a snapshot whose archive lies where a packaging wrote it."""
     archive = folder / "written.zip"
     archive.write_bytes(b"zip")
-    return Snapshot(archive=archive, size_bytes=3, sha256="abc", crc=1, made_by="m", plan=b"", rows=b"", places=())
+    return Snapshot(
+        archive=archive,
+        size_bytes=3,
+        sha256="abc",
+        crc=1,
+        made_by="m",
+        plan=b"",
+        listing=Listing(),
+        directory=0,
+        places=(b"", b""),
+    )
 
 
 def place_of(cache: SnapshotCache) -> Path:

@@ -11,8 +11,8 @@ import attrs
 import pytest
 
 from kinetic_core.findings import Severity
-from kinetic_core.model.trust import RACY_NS, distrust_racy, marshalled
-from kinetic_core.packaging import archive
+from kinetic_core.model.trust import RACY_NS, trusted
+from kinetic_core.packaging import archive, writer
 from kinetic_core.packaging.archive import Written, write_archive
 from kinetic_core.packaging.deflate import LIBRARIES, find_codec
 from kinetic_core.packaging.scan import Scan, scan
@@ -147,17 +147,12 @@ def test_a_change_that_no_time_tells_of_is_found(root: Path, target: Path) -> No
     earlier = first(root, target.parent, found)
     grow(root, {"a": "two"})
     changed = write_archive(scan(root, NO_RULES), PLAN, target.parent / "cold.zip")
-    # As if the clock of the file system had not moved on: the same row, other bytes.
+    # As if the clock of the file system had not moved on, and the files had looked then as they look now.
     unseen = attrs.evolve(scan(root, NO_RULES), started_ns=found.started_ns)
-    forged = attrs.evolve(earlier, rows=forge(earlier, unseen))
+    forged = attrs.evolve(earlier, listing=trusted(unseen.listing, unseen.started_ns))
     written = write_archive(unseen, PLAN, target, earlier=forged)
     assert written.artifact.sha256 == changed.artifact.sha256
     assert not written.is_earlier
-
-
-def forge(earlier: Snapshot, seen: Scan) -> bytes:
-    """Return the snapshot's rows as they were kept, had the files looked then as they look now."""
-    return marshalled(distrust_racy(seen.listing, seen.started_ns))
 
 
 def test_when_what_was_in_doubt_has_settled_it_is_believed_from_then_on(root: Path, target: Path, reads: Reads) -> None:
@@ -203,6 +198,32 @@ def test_a_file_that_shipped_other_than_listed_is_never_copied(root: Path, targe
     assert reads.opened[0] == "log"
     assert "z" not in reads.opened
     assert again.artifact.path.read_bytes() == cold(root, target.parent)
+
+
+@pytest.mark.parametrize("limit", [0, 2_000, 1 << 32])
+def test_what_is_copied_below_and_beyond_the_reach_of_32_bits_has_the_same_records(
+    root: Path, target: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    earlier = first(grow(root, FILES), target.parent)
+    grow(root, {"a/b.py": "shorter", "text": TEXT * 2, "new": "new"})
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "LIMIT_32", limit)
+        written = write_archive(later(root), PLAN, target, earlier=earlier)
+    assert written.copied
+    assert target.read_bytes() == cold(root, target.parent)
+    again = write_archive(later(root), PLAN, target.parent / "again.zip", earlier=earlier)
+    assert again.snapshot.places == written.snapshot.places
+
+
+def test_many_files_in_doubt_are_confirmed_like_a_few(root: Path, target: Path, reads: Reads) -> None:
+    files = {f"f{number:03}": f"number {number}" for number in range(600)}
+    earlier = first(root, target.parent, scan(grow(root, files), NO_RULES))
+    (root / "f003").write_text("edited to another length")
+    reads.opened.clear()
+    written = write_archive(later(root), PLAN, target, earlier=earlier)
+    assert sum(copied.entries for copied in written.copied) == 599
+    assert sorted(reads.opened) == sorted(files)
+    assert target.read_bytes() == cold(root, target.parent)
 
 
 # What is not used

@@ -44,6 +44,41 @@ def test_a_tail_that_was_taken_back_leaves_no_trace_also_twice(target: Path, *, 
     assert output.crc == zlib.crc32(b"keptend")
 
 
+@pytest.mark.parametrize("sizes", [[1 << 18], [(1 << 18) - 1, 2], [100_000] * 9, [(1 << 20) + 1] * 3])
+def test_long_pieces_are_hashed_as_they_stand(target: Path, sizes: list[int], *, own_thread: bool) -> None:
+    pieces = [os.urandom(size) for size in sizes]
+    with own_threads() as threads, Output(target, crc32=zlib.crc32, own_thread=own_thread) as output:
+        for piece in pieces:
+            output.write(piece)
+            mark = output.mark()
+            output.write(piece[::-1])
+            output.take_back(mark)
+        output.finish()
+    assert output.sha256 == hashlib.sha256(b"".join(pieces)).hexdigest()
+    assert target.read_bytes() == b"".join(pieces)
+    assert threads.alive == []
+
+
+@pytest.mark.parametrize("failure", [OSError(5, "Input/output error"), None])
+def test_what_cannot_be_read_back_to_be_hashed_is_an_error(
+    target: Path, monkeypatch: pytest.MonkeyPatch, failure: OSError | None
+) -> None:
+    def failing(*_: object) -> int:
+        if failure is not None:
+            raise failure
+        return 0
+
+    monkeypatch.setattr(os, "preadv", failing)
+    with own_threads() as threads, Output(target, crc32=zlib.crc32, own_thread=True) as output:
+        output.write(bytes(1 << 19))
+        with pytest.raises(PackagingError, match="cannot be written"):
+            output.mark()
+        with pytest.raises(PackagingError, match="cannot be written"):
+            output.finish()
+    assert list(target.parent.iterdir()) == []
+    assert threads.alive == []
+
+
 def test_a_stretch_of_another_file_is_copied(target: Path, tmp_path: Path, *, own_thread: bool) -> None:
     data = os.urandom(COPIED_BYTES * 2 + 100)
     (tmp_path / "other").write_bytes(data)

@@ -38,7 +38,7 @@ class Server:
 
 
 def test_batches_are_packed_until_nobody_asks(tmp_path: Path) -> None:
-    rows = scan(grow(tmp_path, {"a": "text", "b/": "", "c": "more" * 900}), NO_RULES).listing
+    rows = scan(grow(tmp_path, {"a": "text", "b/": "", "c": "more" * 900}), NO_RULES).listing.rows
     server = Server()
     send(server.asking, (f"{tmp_path}/", LIBRARY, CONDITIONS))
     for batch in (rows[:2], rows[2:]):
@@ -51,7 +51,7 @@ def test_batches_are_packed_until_nobody_asks(tmp_path: Path) -> None:
 
 def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
     grow(tmp_path, {"a": "text", "b": "gone", "c": "more", "d": "changed", "e": "end"})
-    rows = scan(tmp_path, NO_RULES).listing
+    rows = scan(tmp_path, NO_RULES).listing.rows
     (tmp_path / "b").unlink()
     (tmp_path / "d").write_text("another text")
     pieces = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=Moments()).pack(rows)

@@ -44,7 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> tuple[Listed, ...]:
-    return scan(grow(tmp_path, FILES), NO_RULES).listing
+    return scan(grow(tmp_path, FILES), NO_RULES).listing.rows
 
 
 def plain(rows: Sequence[Listed], here: Here) -> list[Piece]:

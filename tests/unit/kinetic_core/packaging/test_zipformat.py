@@ -6,9 +6,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinetic_core.packaging.zipformat import (
     DEFLATED,
+    LIMIT_32,
     STORED,
     Member,
     Moments,
@@ -18,6 +21,8 @@ from kinetic_core.packaging.zipformat import (
     end_of_archive,
     local_header,
     local_time_mark,
+    member_of,
+    moved_headers,
     needs_wide_sizes,
 )
 
@@ -136,3 +141,36 @@ def test_the_mark_of_local_time_differs_where_archives_would(monkeypatch: pytest
         monkeypatch.undo()
         time.tzset()
     assert len(marks) == len(zones)
+
+
+SIZES = st.sampled_from([0, 1, LIMIT_32 - 1, LIMIT_32, 1 << 40])
+MEMBERS = st.builds(
+    lambda follow, size, **others: Member(
+        **others, size_bytes=size, sizes_follow=follow, wide=follow and needs_wide_sizes(size)
+    ),
+    follow=st.booleans(),
+    size=SIZES,
+    name=st.text(st.characters(exclude_categories=["Cs"]), max_size=9).map(str.encode),
+    mode=st.sampled_from([0o100644, 0o104755, 0o040700]),
+    date=st.integers(33, 0xFFFF),
+    clock=st.integers(0, 0xFFFF),
+    method=st.sampled_from([STORED, DEFLATED]),
+    crc=st.integers(0, LIMIT_32),
+    compressed_bytes=SIZES,
+    offset=SIZES,
+)
+
+
+@given(member=MEMBERS)
+def test_a_record_tells_all_of_the_entry_that_it_was_made_of(member: Member) -> None:
+    assert member_of(central_header(member)) == member
+
+
+@given(members=st.lists(MEMBERS.filter(lambda member: member.offset < LIMIT_32)), shift=st.integers(-1, 1))
+def test_records_of_entries_that_moved_are_what_they_would_be_made_anew(members: list[Member], shift: int) -> None:
+    members = [member._replace(offset=1 + number * 99) for number, member in enumerate(members)]
+    moved = [member._replace(offset=member.offset + shift) for member in members]
+    headers = [central_header(member) for member in members]
+    starts = [sum(map(len, headers[:number])) for number in range(len(headers))]
+    offsets = [member.offset for member in moved]
+    assert moved_headers(b"".join(headers), starts, offsets) == b"".join(map(central_header, moved))

@@ -1,0 +1,139 @@
+"""What tells that no name came or went in a tree: a second look at it then asks for the names that are known."""
+
+import marshal
+import os
+import stat
+import struct
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from kinetic_core.model.blocks import Block, Listing, packed
+from kinetic_core.model.listing import DEVICE, INODE, MODE, MTIME_NS, NAME, STATUS
+from kinetic_core.model.package import Exclusion
+from kinetic_core.packaging.rules import RuleSet
+
+_MARSHAL: Final = 2
+
+
+@attrs.frozen(kw_only=True)
+class Outline:
+    """The directories that a scan has listed, and what it kept out.
+
+    A directory's own times change with every name in it that comes or goes. Where those of all directories are as
+    they were, and the rules too, a scan would find the names that the last one found.
+    """
+
+    made_under: bytes
+    """What the scan depended on beside the tree."""
+    directories: Listing = attrs.field(repr=False)
+    """Without a slash at the end; the root is `""`."""
+    exclusions: tuple[Exclusion, ...]
+
+    def to_plain(self) -> tuple[Any, ...]:
+        """Return what `from_plain` takes."""
+        exclusions = tuple((one.name, one.source, one.rule) for one in self.exclusions)
+        return self.made_under, tuple(map(tuple, self.directories.blocks)), exclusions
+
+    @classmethod
+    def from_plain(cls, plain: tuple[Any, ...]) -> "Outline":
+        """Return the outline that `to_plain` was asked of."""
+        made_under, blocks, exclusions = plain
+        return cls(
+            made_under=made_under,
+            directories=Listing.of_blocks(Block(*block) for block in blocks),
+            exclusions=tuple(Exclusion(name=name, source=source, rule=rule) for name, source, rule in exclusions),
+        )
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether directories have times here: the root of a FAT file system has none."""
+        return all(row[MTIME_NS] > 0 for row in self.directories.rows)
+
+    def still_holds(self, base: str, made_under: bytes) -> bool:
+        """Tell whether a scan would find the same names; it costs a look a directory.
+
+        Args:
+            base: The path of the root, with its slash.
+            made_under: What that scan would depend on.
+        """
+        if made_under != self.made_under:
+            return False
+        try:
+            return all(_looks(os.fsencode(base), block) == block.looks for block in self.directories.blocks)
+        except (OSError, struct.error):
+            return False
+
+
+def conditions(root: Path, rules: RuleSet, *, data: Mapping[Any, tuple[str, Any]], avoid: Collection[Path]) -> bytes:
+    """Return what a scan depends on beside the tree.
+
+    Args:
+        root: Absolute.
+        rules: In order.
+        data: Where those for `Data` lead to, as the first of each value.
+        avoid: What is never listed; only what lies in the tree matters, or may have another name there.
+    """
+    plain = tuple((rule.pattern, rule.kind, rule.directories_only, rule.source) for rule in rules.rules)
+    real = os.path.join(os.path.realpath(root), "")
+    avoided = sorted(path for path in map(os.path.realpath, avoid) if f"{path}/".startswith(real) or _is_shared(path))
+    return marshal.dumps((plain, tuple(sorted(path for path, _ in data.values())), tuple(avoided)), _MARSHAL)
+
+
+def _is_shared(path: str) -> bool:
+    """Tell whether a file has more names than this one."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+
+
+def look_again(listing: Listing, base: str, watched: Collection[tuple[int, int]]) -> Listing | None:
+    """Look at each name of a listing once more; nothing but the numbers is made, and no row.
+
+    Args:
+        listing: Of an earlier scan, whose names a scan would find again.
+        base: The path of the root, with its slash.
+        watched: Devices and inodes that ship under no name.
+
+    Returns:
+        The listing as it is now, with the very blocks that are unchanged; `None` where only a scan can tell.
+    """
+    start = os.fsencode(base)
+    blocks, is_same = [], True
+    try:
+        for block in listing.blocks:
+            looks = _looks(start, block)
+            if looks != block.looks:
+                block, is_same = Block(block.names, looks), False  # noqa: PLW2901  the block as it is now
+                if not _may_ship(block, watched):
+                    return None
+            blocks.append(block)
+    except (OSError, struct.error):
+        return None
+    return listing if is_same else Listing.of_blocks(blocks)
+
+
+def _looks(base: bytes, block: Block) -> bytes:
+    """Look at the names of a block. Of a link it is what it leads to that ships."""
+    paths = (base + block.names.replace(b"\0", b"\0" + base)).split(b"\0")
+    numbers: list[int] = []
+    append = numbers.append
+    for status in map(os.stat, paths):
+        numbers += status[:7]
+        append(status.st_mtime_ns)
+        append(status.st_ctime_ns)
+    return packed(numbers)
+
+
+def _may_ship(block: Block, watched: Collection[tuple[int, int]]) -> bool:
+    for row in block.rows:
+        mode, is_dir = row[STATUS][MODE], row[NAME].endswith("/")
+        if not (stat.S_ISDIR(mode) if is_dir else stat.S_ISREG(mode)):
+            return False
+        if (row[STATUS][DEVICE], row[STATUS][INODE]) in watched:
+            return False
+    return True
