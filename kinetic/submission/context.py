@@ -31,7 +31,7 @@ def second_process() -> SecondProcess:
     return SecondProcess(own_interpreter() if _threads() > 1 else "")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Scanned:
     """A scan, and what it may have been told of by the cache."""
 

@@ -50,7 +50,7 @@ class KeptContext:
     """Seconds since the epoch."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SnapshotCache:
     """The cache in a folder of its own; the least recently used roots go when it grows too large."""
 

@@ -36,7 +36,7 @@ _PLAN_MODE: Final = stat.S_IFREG | 0o644
 _WORTH_A_THREAD_BYTES: Final = 64 << 20
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Written:
     """An archive on disk, and what is to be said about it."""
 
@@ -116,7 +116,7 @@ def _without(target: Path, listing: Listing) -> Listing:
     return Listing(row for row in listing if (row[STATUS][DEVICE], row[STATUS][INODE]) != identity)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Packaging:
     scan: Scan
     listing: Listing

@@ -31,7 +31,7 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 Identity = tuple[int, int]
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class TreeWalk:
     """One pass over a tree, and what it has found so far."""
 

@@ -39,7 +39,7 @@ from kinetic_core.packaging.zipformat import (
 _SECOND = 10**9
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Writer:
     """Writes the entries of one archive, in order."""
 
