@@ -95,10 +95,16 @@ class Workshop:
         return {**kept, "HOME": str(home), "PATH": path}
 
     def measure(
-        self, key: str, title: str, contestants: Sequence[Contestant], *, rounds: int | None = None
+        self,
+        key: str,
+        title: str,
+        contestants: Sequence[Contestant],
+        *,
+        rounds: int | None = None,
+        rehearsed: bool = False,
     ) -> Measured:
-        """Let the contestants do their rounds in turn."""
-        samples = interleaved(contestants, rounds=rounds or self.rounds, patience=self.patience)
+        """Let the contestants do their rounds in turn, each perhaps with a rehearsal."""
+        samples = interleaved(contestants, rounds=rounds or self.rounds, patience=self.patience, rehearsed=rehearsed)
         rows = tuple(Row.of(name, sample) for name, sample in samples.items())
         return Measured(key=key, title=title, rows=rows)
 

@@ -16,4 +16,4 @@ def measure(shop: Workshop) -> Iterator[Measured]:
         shop.ours("own_data", "content_hash", tree=tree, out=shop.room("hashes", "kept")),
         shop.ours("floor", "stat_walk", name=STAT_WALK, tree=tree),
     ]
-    yield shop.measure("data-hash", "hash 100,000 `Data` files that did not change", contestants)
+    yield shop.measure("data-hash", "hash 100,000 `Data` files that did not change", contestants, rehearsed=True)

@@ -20,7 +20,11 @@ def measure(shop: Workshop) -> Iterator[Measured]:
     bare = Command(name=BARE, pipeline=[[sys.executable, "-c", "import cloudpickle"]], cwd=shop.folder)
     yield shop.measure("round-trip-cold", "local round trip of `f(1)`, first call of a process", [*cold, bare])
     yield shop.measure(
-        "round-trip-warm", "local round trip of `f(1)`, later calls", _contestants(shop, "warm"), rounds=15
+        "round-trip-warm",
+        "local round trip of `f(1)`, later calls",
+        _contestants(shop, "warm"),
+        rounds=15,
+        rehearsed=True,
     )
 
 

@@ -39,6 +39,15 @@ def test_contestants_take_turns_and_the_warm_up_does_not_count() -> None:
     assert [round_.reading.wall_s for round_ in samples["one"].rounds] == [1.0, 1.0]
 
 
+def test_a_rehearsal_comes_before_each_round_and_does_not_count() -> None:
+    diary: list[str] = []
+    one = Scripted("one", [taken(9.0), taken(8.0), taken(7.0), taken(1.0)], diary)
+    other = Scripted("other", [taken(5.0), taken(2.0)], diary)
+    samples = interleaved([one, other], rounds=1, rehearsed=True)
+    assert diary[:-2] == ["one", "one", "other", "other"] * 2
+    assert [sample.wall_s for sample in samples.values()] == [1.0, 2.0]
+
+
 def test_a_disturbed_round_is_done_again_by_that_contestant_alone() -> None:
     diary: list[str] = []
     rounds = [taken(1.0), taken(8.0, BUSY), taken(1.0), taken(1.0)]
