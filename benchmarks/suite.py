@@ -24,6 +24,7 @@ from benchmarks.workshop import Workshop
 MEASURES: Final[Mapping[str, Callable[[Workshop], Iterator[Measured]]]] = {
     "import": imports.measure,
     "cold": cold_archive.measure,
+    "cold-large": cold_archive.measure_large,
     "warm": warm_archive.measure,
     "upload": upload.measure,
     "pruning": pruning.measure,
