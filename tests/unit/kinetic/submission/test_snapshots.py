@@ -15,7 +15,7 @@ import pytest
 
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.model.blocks import Listing
-from kinetic_core.packaging.snapshot import Snapshot
+from tests.fakes.snapshots import made
 
 ROOT = Path("/p")
 
@@ -23,24 +23,6 @@ ROOT = Path("/p")
 @pytest.fixture
 def cache(tmp_path: Path) -> SnapshotCache:
     return SnapshotCache(folder=tmp_path / "deep" / "cache")
-
-
-def made(folder: Path, content: bytes = b"zip", sha256: str = "abc") -> Snapshot:
-    """Return a snapshot whose archive lies where a packaging wrote it."""
-    folder.mkdir(exist_ok=True)
-    archive = folder / f"{sha256}-written.zip"
-    archive.write_bytes(content)
-    return Snapshot(
-        archive=archive,
-        size_bytes=len(content),
-        sha256=sha256,
-        crc=1,
-        made_by="m",
-        plan=b"",
-        listing=Listing(),
-        directory=0,
-        places=(b"", b""),
-    )
 
 
 def files(cache: SnapshotCache) -> list[str]:

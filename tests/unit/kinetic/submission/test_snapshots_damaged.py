@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kinetic.submission.snapshots import SnapshotCache
-from kinetic_core.model.blocks import Listing
 from kinetic_core.packaging.composition import Composition
-from kinetic_core.packaging.snapshot import Snapshot
+from tests.fakes.snapshots import made
 
 ROOT = Path("/p")
 
@@ -17,23 +16,6 @@ ROOT = Path("/p")
 @pytest.fixture
 def cache(tmp_path: Path) -> SnapshotCache:
     return SnapshotCache(folder=tmp_path / "deep" / "cache")
-
-
-def made(folder: Path) -> Snapshot:
-    """Return a snapshot whose archive lies where a packaging wrote it."""
-    archive = folder / "written.zip"
-    archive.write_bytes(b"zip")
-    return Snapshot(
-        archive=archive,
-        size_bytes=3,
-        sha256="abc",
-        crc=1,
-        made_by="m",
-        plan=b"",
-        listing=Listing(),
-        directory=0,
-        places=(b"", b""),
-    )
 
 
 def place_of(cache: SnapshotCache) -> Path:
