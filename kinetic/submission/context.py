@@ -57,15 +57,14 @@ def scan_context(
         avoid: Files and directories that are never listed.
         cache: Used as `KINETIC_CACHE` says.
         environ: Where that is looked up.
-        second: Started on the way, where there are many files and no earlier archive to copy from.
+        second: Started on the way, where there are many files to look at, or to pack.
 
     Raises:
         PackagingError: The root itself cannot be listed.
     """
     mode, _ = settings.cache_mode(environ)
     earlier = None if mode == "off" else cache.load(root)
-    at_many = second.start if second is not None and earlier is None else None
-    found = scan(root, rules, avoid=avoid, at_many=at_many, earlier=earlier)
+    found = scan(root, rules, avoid=avoid, earlier=earlier, second=second)
     if mode != "verify":
         return Scanned(scan=found, earlier=earlier)
     listed = scan(root, rules, avoid=avoid)

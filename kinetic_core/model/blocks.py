@@ -9,16 +9,12 @@ from operator import itemgetter
 from typing import Final, NamedTuple, overload
 
 from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
+from kinetic_core.model.looks import LOOK, LOOK_BYTES, NUMBERS, packed
 
-NUMBERS: Final = 9
-"""So many a row: seven of the status, and two times."""
-LOOK_BYTES: Final = 8 * NUMBERS
 BLOCK_ROWS: Final = 512
-_LOOK: Final = "qQQ6q"
-"""Mode, inode and device, which some file systems count up to 64 bits, and what may be negative."""
 _LIMIT: Final = 1 << 63
 _MTIME: Final = NUMBERS - 2
-_ONE_LOOK: Final = struct.Struct(f"<{_LOOK}")
+_ONE_LOOK: Final = struct.Struct(f"<{LOOK}")
 
 
 class Block(NamedTuple):
@@ -199,15 +195,6 @@ class Listing(Sequence[Listed]):
 
     def __repr__(self) -> str:
         return f"<listing of {len(self)}>"
-
-
-def packed(numbers: Sequence[int]) -> bytes:
-    """Return the numbers of rows as they are kept in a block.
-
-    Raises:
-        struct.error: One takes more than 64 bits.
-    """
-    return struct.pack(f"<{_LOOK * (len(numbers) // NUMBERS)}", *numbers)
 
 
 def _first_name(block: Block) -> bytes:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from operator import is_
 from typing import Final
 
-from kinetic_core.model.blocks import NUMBERS, Block, Listing
+from kinetic_core.model.blocks import Block, Listing
 from kinetic_core.model.listing import CTIME_NS, MTIME_NS, NAME, STATUS, Listed
+from kinetic_core.model.looks import NUMBERS
 
 RACY_NS: Final = 2 * 10**9
 """What changed less than so long before a scan may change once more without a sign: no clock is finer everywhere."""

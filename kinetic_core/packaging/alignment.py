@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kinetic_core.model.blocks import LOOK_BYTES, Listing
+from kinetic_core.model.blocks import Listing
 from kinetic_core.model.listing import NAME, Listed
+from kinetic_core.model.looks import LOOK_BYTES
 
 
 class Stretch(NamedTuple):

@@ -3,17 +3,22 @@
 import marshal
 import os
 import stat
-import struct
 from collections.abc import Collection, Mapping
+from itertools import chain
+from operator import is_
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
-from kinetic_core.model.blocks import Block, Listing, packed
+from kinetic_core.model.blocks import Block, Listing
 from kinetic_core.model.listing import DEVICE, INODE, MODE, MTIME_NS, NAME, STATUS
 from kinetic_core.model.package import Exclusion
+from kinetic_core.packaging.exchange import Exchange
+from kinetic_core.packaging.looks import looks
+from kinetic_core.packaging.packserver import LOOK
 from kinetic_core.packaging.rules import RuleSet
+from kinetic_core.packaging.tandem import in_tandem
 
 _MARSHAL: Final = 2
 
@@ -52,20 +57,6 @@ class Outline:
         """Whether directories have times here: the root of a FAT file system has none."""
         return all(row[MTIME_NS] > 0 for row in self.directories.rows)
 
-    def still_holds(self, base: str, made_under: bytes) -> bool:
-        """Tell whether a scan would find the same names; it costs a look a directory.
-
-        Args:
-            base: The path of the root, with its slash.
-            made_under: What that scan would depend on.
-        """
-        if made_under != self.made_under:
-            return False
-        try:
-            return all(_looks(os.fsencode(base), block) == block.looks for block in self.directories.blocks)
-        except (OSError, struct.error):
-            return False
-
 
 def conditions(root: Path, rules: RuleSet, *, data: Mapping[Any, tuple[str, Any]], avoid: Collection[Path]) -> bytes:
     """Return what a scan depends on beside the tree.
@@ -91,45 +82,54 @@ def _is_shared(path: str) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
-def look_again(listing: Listing, base: str, watched: Collection[tuple[int, int]]) -> Listing | None:
+def look_again(
+    outline: Outline, listing: Listing, base: str, watched: Collection[tuple[int, int]], exchange: Exchange | None
+) -> Listing | None:
     """Look at each name of a listing once more; nothing but the numbers is made, and no row.
 
     Args:
-        listing: Of an earlier scan, whose names a scan would find again.
+        outline: Of the scan that found the listing; made under what holds now, too.
+        listing: What an earlier scan found.
         base: The path of the root, with its slash.
         watched: Devices and inodes that ship under no name.
+        exchange: With a process that may look, too.
 
     Returns:
         The listing as it is now, with the very blocks that are unchanged; `None` where only a scan can tell.
     """
-    start = os.fsencode(base)
-    blocks, is_same = [], True
-    try:
-        for block in listing.blocks:
-            looks = _looks(start, block)
-            if looks != block.looks:
-                block, is_same = Block(block.names, looks), False  # noqa: PLW2901  the block as it is now
-                if not _may_ship(block, watched):
-                    return None
-            blocks.append(block)
-    except (OSError, struct.error):
+    directories, known = outline.directories.blocks, listing.blocks
+    told = in_tandem(chain(directories, known), _Looking(os.fsencode(base)), exchange)
+    if any(now != block.looks for block, now in zip(directories, told, strict=False)):
         return None
-    return listing if is_same else Listing.of_blocks(blocks)
+    blocks = []
+    for block, now in zip(known, told, strict=True):
+        blocks.append(block if now == block.looks else Block(block.names, now))
+        if blocks[-1] is not block and not _may_ship(blocks[-1], watched):
+            return None
+    return listing if all(map(is_, blocks, known)) else Listing.of_blocks(blocks)
 
 
-def _looks(base: bytes, block: Block) -> bytes:
-    """Look at the names of a block. Of a link it is what it leads to that ships."""
-    paths = (base + block.names.replace(b"\0", b"\0" + base)).split(b"\0")
-    numbers: list[int] = []
-    append = numbers.append
-    for status in map(os.stat, paths):
-        numbers += status[:7]
-        append(status.st_mtime_ns)
-        append(status.st_ctime_ns)
-    return packed(numbers)
+class _Looking:
+    """How blocks are looked at, here or in the process beside."""
+
+    def __init__(self, base: bytes) -> None:
+        self._base = base
+
+    def here(self, block: Block) -> bytes:
+        return looks(self._base, block.names)
+
+    def question(self, block: Block) -> Any:
+        return LOOK, self._base, block.names
+
+    def answered(self, block: Block, answer: Any) -> bytes:
+        if not isinstance(answer, bytes) or len(answer) not in {0, len(block.looks)}:
+            raise TypeError(answer)
+        return answer
 
 
 def _may_ship(block: Block, watched: Collection[tuple[int, int]]) -> bool:
+    if not block.looks:
+        return False
     for row in block.rows:
         mode, is_dir = row[STATUS][MODE], row[NAME].endswith("/")
         if not (stat.S_ISDIR(mode) if is_dir else stat.S_ISREG(mode)):

@@ -1,4 +1,4 @@
-"""The second process that packs small files: what it is asked, and what it answers.
+"""The second process, which packs small files and looks at known ones: what it is asked, and what it answers.
 
 Messages are marshalled values behind their length. Both ends are this very code under this very interpreter; whatever
 else happens, one end finds the pipe closed. It imports little, for the second process (see `streams`).
@@ -10,39 +10,63 @@ import os
 import sys
 from marshal import dumps, loads
 
+from kinetic_core.packaging.looks import looks
 from kinetic_core.packaging.smallfiles import pack
 from kinetic_core.packaging.streams import compressor_of, described, module_named, whole_stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final
 
 LENGTH_BYTES: Final = 8
+LOOK: Final = "look"
+"""Base and names: answered with what is told of them."""
+CONDITIONS: Final = "conditions"
+"""What holds for all batches to come; not answered, and the end where it does not hold here."""
+PACK: Final = "pack"
+"""A batch, and local times not told yet: answered with its pieces."""
 _MOST_BYTES: Final = 1 << 30
 
 
 def serve(reading: int, writing: int) -> None:
-    """Pack batch after batch, until nobody asks any more.
+    """Answer question after question, until nobody asks any more.
 
     Args:
-        reading: Descriptor that the first message comes from, with what holds for all batches, and then batches.
-        writing: Descriptor that their pieces go to.
+        reading: Descriptor that questions come from.
+        writing: Descriptor that answers go to.
     """
-    base, library, conditions = receive(reading)
+    packing: Callable[..., Any] | None = None
+    while True:
+        try:
+            kind, *content = receive(reading)
+        except EOFError:
+            return
+        if kind == LOOK:
+            send(writing, looks(*content))
+        elif kind == CONDITIONS:
+            packing = _packing(*content)
+        elif packing is not None:
+            send(writing, packing(*content))
+        else:
+            return
+
+
+def _packing(base: str, library: tuple[str, int, str, str, int], conditions: Any) -> Callable[..., Any] | None:
+    """Return what packs a batch; nothing under other conditions than here."""
     module, level, _, _, primed_level = library
     if conditions != conditions_of(described(*library)):
-        return
+        return None
     compress = whole_stream(compressor_of(module, level, primed_level))
     crc32 = module_named(module).crc32
     moments: dict[int, tuple[int, int]] = {}
-    while True:
-        try:
-            rows, local_times = receive(reading)
-        except EOFError:
-            return
+
+    def packing(rows: Any, local_times: dict[int, tuple[int, int]]) -> Any:
         # Local time is the client's, which may differ from what the environment says.
         moments.update(local_times)
-        send(writing, pack(base, compress, crc32, moments, rows))
+        return pack(base, compress, crc32, moments, rows)
+
+    return packing
 
 
 def conditions_of(codec: str) -> tuple[str, str, str]:

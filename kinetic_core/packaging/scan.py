@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from kinetic_core.model.listing import MODE, NAME, SIZE, STATUS, path_of
 from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.packaging.outline import Outline, look_again
 from kinetic_core.packaging.rules import RuleSet
+from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_LOOKS, SecondProcess
 from kinetic_core.packaging.snapshot import Snapshot
 from kinetic_core.packaging.treewalk import TreeWalk
 
@@ -90,8 +91,8 @@ def scan(
     rules: RuleSet,
     *,
     avoid: Collection[Path] = (),
-    at_many: Callable[[], object] | None = None,
     earlier: Snapshot | None = None,
+    second: SecondProcess | None = None,
 ) -> Scan:
     """List what ships, in one pass that never enters what a rule excludes.
 
@@ -105,8 +106,8 @@ def scan(
         root: The package root, absolute.
         rules: What to keep out; relative to the root.
         avoid: Files and directories that are never listed, such as the temporary directory of this very packaging.
-        at_many: Called once, when so many files were found that a second process is worth it: to start it.
         earlier: Of an earlier packaging of this root.
+        second: Started where it is worth it: to look at names that are known, else to pack what is found.
 
     Raises:
         PackagingError: The root itself cannot be listed.
@@ -119,8 +120,9 @@ def scan(
     """
     started_ns = time.time_ns()
     walk = TreeWalk.of(root, rules, avoid=avoid)
-    walk.at_many = at_many
-    again = None if earlier is None else _again(walk, earlier)
+    if second is not None and earlier is None:
+        walk.at_many = second.start
+    again = None if earlier is None else _again(walk, earlier, second)
     listing, outline = _listed(walk, root) if again is None else again
     exclusions = tuple(sorted(walk.exclusions, key=attrgetter("name"))) if again is None else again[1].exclusions
     skipped = sorted(walk.skipped, key=lambda pair: pair[0].name)
@@ -139,11 +141,13 @@ def scan(
     )
 
 
-def _again(walk: TreeWalk, earlier: Snapshot) -> tuple[Listing, Outline] | None:
+def _again(walk: TreeWalk, earlier: Snapshot, second: SecondProcess | None) -> tuple[Listing, Outline] | None:
     outline = earlier.outline
-    if outline is None or not outline.still_holds(walk.base, walk.made_under):
+    if outline is None or outline.made_under != walk.made_under:
         return None
-    listing = look_again(earlier.listing, walk.base, walk.watched)
+    is_worth_it = second is not None and len(earlier.listing) >= WORTH_A_PROCESS_LOOKS
+    exchange = second.start() if second is not None and is_worth_it else None
+    listing = look_again(outline, earlier.listing, walk.base, walk.watched, exchange)
     return None if listing is None else (listing, outline)
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kinetic_core.packaging.deflate import LIBRARIES
+from kinetic_core.packaging.exchange import Exchange
 
 if TYPE_CHECKING:
     import subprocess
 
 WORTH_A_PROCESS_FILES: Final = 700
 """With fewer to pack, it would hardly be ready before the end."""
+WORTH_A_PROCESS_LOOKS: Final = 8_000
+"""The same, of names to look at."""
 _IMPORTS: Final = ("kinetic_core", *(library.module for library in LIBRARIES))
 # Isolated, and without what the site adds: it starts in a moment, and nothing of the project's is ever imported.
 _BOOT: Final = """\
@@ -25,7 +28,7 @@ serve(0, 1)
 
 
 class SecondProcess:
-    """A process that will pack, once it is told what; not started before somebody says so.
+    """A process that does what it is asked; not started before somebody says so.
 
     >>> process = SecondProcess("")
     >>> process.start()
@@ -41,11 +44,16 @@ class SecondProcess:
         """
         self._python = python
         self.running: subprocess.Popen[bytes] | None = None
+        self._exchange: Exchange | None = None
 
-    def start(self) -> None:
-        """Start it, unless it runs or cannot be started; this returns before it is ready."""
+    def start(self) -> Exchange | None:
+        """Start it, unless it runs; this returns before it is ready.
+
+        Returns:
+            The way to ask it; nothing where it cannot be started.
+        """
         if not self._python or self.running is not None:
-            return
+            return self._exchange
         import subprocess  # few trees are so large
 
         # There may be no such program, or its name is none.
@@ -59,10 +67,13 @@ class SecondProcess:
                 # Who interrupts the client ends this by that.
                 start_new_session=True,
             )
+            pipes = self.running.stdin, self.running.stdout
+            self._exchange = Exchange(*(pipe.fileno() for pipe in pipes if pipe is not None))
+        return self._exchange
 
     def end(self) -> None:
         """End it, if it runs; whatever it has not told is lost."""
-        process, self.running = self.running, None
+        process, self.running, self._exchange = self.running, None, None
         if process is None:
             return
         # It only reads: there is nothing that it could leave half done.

@@ -1,4 +1,4 @@
-"""The process that packs beside the client: started while a tree is scanned of which nothing is kept, always ended."""
+"""The process beside the client: started while a tree is scanned, where there is enough to do, and always ended."""
 
 import importlib
 import signal
@@ -14,7 +14,8 @@ from kinetic.submission import context
 from kinetic.submission.pipeline import package_only
 from kinetic_core.errors import SerializationError
 from kinetic_core.model.request import RunOptions
-from kinetic_core.packaging import archive, treewalk
+from kinetic_core.packaging import archive, scan, treewalk
+from kinetic_core.packaging.exchange import Exchange
 from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ class Noted(SecondProcess):
         super().__init__(own_interpreter())
         self.started: list[subprocess.Popen[bytes]] = []
 
-    def start(self) -> None:
-        super().start()
+    def start(self) -> Exchange | None:
+        exchange = super().start()
         assert self.running is not None
         self.started.append(self.running)
+        return exchange
 
 
 @pytest.fixture
@@ -66,6 +68,21 @@ def test_only_a_first_packaging_starts_it_ahead(package: Callable[..., object], 
     assert all_ended(second)
     package(1)
     assert len(second.started) == 1
+
+
+def test_a_later_one_starts_it_where_many_names_are_known(
+    package: Callable[..., object], second: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package(1)
+    second.started.clear()
+    package(1)
+    monkeypatch.setattr(scan, "WORTH_A_PROCESS_LOOKS", 2)
+    package(1)
+    assert second.started == []
+    monkeypatch.setattr(scan, "WORTH_A_PROCESS_LOOKS", 1)
+    package(1)
+    assert len(second.started) == 1
+    assert all_ended(second)
 
 
 def test_what_was_started_ahead_packs(

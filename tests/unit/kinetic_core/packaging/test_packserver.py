@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kinetic_core.packaging import packserver
 from kinetic_core.packaging.deflate import find_codec
 from kinetic_core.packaging.packing import Changed, Packer, Unread, from_plain
-from kinetic_core.packaging.packserver import conditions_of, receive, send, serve
+from kinetic_core.packaging.packserver import LOOK, PACK, conditions_of, receive, send, serve
 from kinetic_core.packaging.scan import scan
 from kinetic_core.packaging.zipformat import Moments
 from tests.architecture.source import ROOT
@@ -40,9 +41,9 @@ class Server:
 def test_batches_are_packed_until_nobody_asks(tmp_path: Path) -> None:
     rows = scan(grow(tmp_path, {"a": "text", "b/": "", "c": "more" * 900}), NO_RULES).listing.rows
     server = Server()
-    send(server.asking, (f"{tmp_path}/", LIBRARY, CONDITIONS))
+    send(server.asking, (packserver.CONDITIONS, f"{tmp_path}/", LIBRARY, CONDITIONS))
     for batch in (rows[:2], rows[2:]):
-        send(server.asking, (batch, {row[2] // 10**9: (33, 7) for row in batch}))
+        send(server.asking, (PACK, batch, {row[2] // 10**9: (33, 7) for row in batch}))
         moments = Moments({row[2] // 10**9: (33, 7) for row in batch})
         packer = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=moments)
         assert from_plain(receive(server.answers), batch) == packer.pack(batch)
@@ -56,8 +57,8 @@ def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "d").write_text("another text")
     pieces = Packer(base=f"{tmp_path}/", codec=find_codec(), moments=Moments()).pack(rows)
     server, moments = Server(), Moments()
-    send(server.asking, (f"{tmp_path}/", LIBRARY, CONDITIONS))
-    send(server.asking, (rows, {row[2] // 10**9: moments[row[2] // 10**9] for row in rows}))
+    send(server.asking, (packserver.CONDITIONS, f"{tmp_path}/", LIBRARY, CONDITIONS))
+    send(server.asking, (PACK, rows, {row[2] // 10**9: moments[row[2] // 10**9] for row in rows}))
     first, unread, second, changed, third = from_plain(receive(server.answers), rows)
     server.end()
     assert [first, second, changed, third] == [pieces[0], pieces[2], Changed(rows[3]), pieces[4]]
@@ -65,9 +66,23 @@ def test_what_was_not_packed_is_told_in_its_place(tmp_path: Path) -> None:
     assert (unread.row, type(unread.error), unread.error.filename) == (rows[1], FileNotFoundError, f"{tmp_path}/b")
 
 
+def test_names_are_looked_at_before_and_after_anything_is_packed(tmp_path: Path) -> None:
+    listing = scan(grow(tmp_path, {"a": "text", "b/c": "more"}), NO_RULES).listing
+    (block,) = listing.blocks
+    base = os.fsencode(f"{tmp_path}/")
+    server = Server()
+    send(server.asking, (LOOK, base, block.names))
+    assert receive(server.answers) == block.looks
+    send(server.asking, (packserver.CONDITIONS, f"{tmp_path}/", LIBRARY, CONDITIONS))
+    send(server.asking, (LOOK, base, b"a\0there is no such file"))
+    assert receive(server.answers) == b""
+    server.end()
+
+
 def test_under_other_conditions_nothing_is_packed() -> None:
     server = Server()
-    send(server.asking, ("/", LIBRARY, (*CONDITIONS[:-1], "other")))
+    send(server.asking, (packserver.CONDITIONS, "/", LIBRARY, (*CONDITIONS[:-1], "other")))
+    send(server.asking, (PACK, [], {}))
     with pytest.raises(EOFError):
         receive(server.answers)
     server.end()
@@ -107,7 +122,9 @@ def test_it_loads_nothing_that_takes_its_time() -> None:
     assert {name for name in loaded if name.startswith("kinetic_core.")} == {
         "kinetic_core.model",
         "kinetic_core.model.listing",
+        "kinetic_core.model.looks",
         "kinetic_core.packaging",
+        "kinetic_core.packaging.looks",
         "kinetic_core.packaging.packserver",
         "kinetic_core.packaging.smallfiles",
         "kinetic_core.packaging.streams",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from kinetic_core.model.listing import Listed
-from kinetic_core.packaging import archive, secondpacker
+from kinetic_core.packaging import archive, tandem
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.deflate import find_codec
 from kinetic_core.packaging.packing import Changed, Packer, Piece, Unread
@@ -55,8 +55,8 @@ def patient(second: SecondPacker, rows: Sequence[Listed], size: int = 30) -> Ite
     """Yield batches, each when the one before is done with."""
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
-        while second._other is not None and second._other.is_busy:
-            second._other.look(1)
+        while second._exchange is not None and second._exchange.is_busy:
+            second._exchange.look(1)
 
 
 def packed(second: SecondPacker, batches: Iterator[Sequence[Listed]]) -> list[Piece]:
@@ -132,7 +132,7 @@ def test_nothing_is_lost_with_the_other_process_and_nobody_waits_for_it(
 def test_what_it_is_at_in_the_end_is_waited_for_a_moment(
     here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secondpacker, "_PATIENCE_MS", 60_000)
+    monkeypatch.setattr(tandem, "_PATIENCE_MS", 60_000)
     with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, iter([rows]))
     assert here.packed == []
@@ -142,16 +142,16 @@ def test_what_it_is_at_in_the_end_is_waited_for_a_moment(
 def test_what_was_packed_here_meanwhile_comes_once(
     here: Here, rows: tuple[Listed, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secondpacker, "_MOST_KEPT", 0)
-    monkeypatch.setattr(secondpacker, "_PATIENCE_MS", 60_000)
+    monkeypatch.setattr(tandem, "_MOST_KEPT", 0)
+    monkeypatch.setattr(tandem, "_PATIENCE_MS", 60_000)
 
     def asleep_at_first() -> Iterator[Sequence[Listed]]:
         halt(second)
         yield rows[:50]
-        assert second._other is not None
+        assert second._exchange is not None
         os.kill(running(second).pid, signal.SIGCONT)
-        while second._other.is_busy:
-            second._other.look(1)
+        while second._exchange.is_busy:
+            second._exchange.look(1)
 
     with SecondPacker(here, SecondProcess(own_interpreter())) as second:
         pieces = packed(second, asleep_at_first())
@@ -234,7 +234,7 @@ def test_a_batch_that_no_pipe_holds_at_once_arrives_whole(here: Here, rows: tupl
 def test_without_an_interpreter_nothing_is_started(here: Here, rows: tuple[Listed, ...]) -> None:
     for process in (SecondProcess(""), None):
         with SecondPacker(here, process) as second:
-            assert second._other is None
+            assert second._exchange is None
             assert joined(packed(second, iter([rows]))) == joined(plain(rows, here))
 
 

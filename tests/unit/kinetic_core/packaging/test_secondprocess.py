@@ -40,20 +40,31 @@ def test_an_application_that_brings_its_interpreter_is_not_started_again(monkeyp
     assert own_interpreter() == ""
 
 
+class Noted(SecondProcess):
+    """It notes that it is asked to start, and does not."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.times = 0
+
+    def start(self) -> None:
+        self.times += 1
+
+
 @pytest.mark.parametrize(("many", "times"), [(1, 1), (5, 1), (6, 1), (7, 0)])
-def test_a_scan_tells_once_that_there_are_many_files(
+def test_a_scan_starts_it_once_when_there_are_many_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int, times: int
 ) -> None:
     monkeypatch.setattr(treewalk, "WORTH_A_PROCESS_FILES", many)
     grow(tmp_path, {"a": "1", "b/a": "2", "b/b": "3", "c/a.pyc": "4", "c/b:": "5", "d/a": "6"})
-    told: list[bool] = []
-    scan(tmp_path, NO_RULES, at_many=lambda: told.append(True))
-    assert told == [True] * times
+    second = Noted()
+    scan(tmp_path, NO_RULES, second=second)
+    assert second.times == times
 
 
 def test_what_a_rule_excludes_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(treewalk, "WORTH_A_PROCESS_FILES", 3)
     grow(tmp_path, {"a": "1", "b": "2", ".git/c": "3", ".git/d": "4"})
-    told: list[bool] = []
-    scan(tmp_path, RuleSet.compile(builtin_rules({})), at_many=lambda: told.append(True))
-    assert told == []
+    second = Noted()
+    scan(tmp_path, RuleSet.compile(builtin_rules({})), second=second)
+    assert second.times == 0
