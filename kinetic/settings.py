@@ -333,6 +333,7 @@ def _account_name() -> str:
 
 
 @functools.cache
+@functools.cache
 def machine() -> str:
     """Return a text that tells this machine from others."""
     try:

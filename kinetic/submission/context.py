@@ -12,7 +12,6 @@ from kinetic.log import get_logger
 from kinetic.submission.snapshots import SnapshotCache, link_or_copy
 from kinetic_core.findings import Finding, Severity
 from kinetic_core.packaging.archive import Written, write_archive
-from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.scan import Scan, scan
 from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
@@ -107,7 +106,6 @@ def _without_cache(scanned: Scanned, plan: Plan, target: Path, _: SnapshotCache,
 
 def _after_the_last(scanned: Scanned, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
     found, earlier = scanned.scan, scanned.earlier
-    compositions = cache.compositions(found.root)
     written = write_archive(found, plan, target, earlier=earlier, threads=_threads(), second=second)
     if written.is_earlier:
         try:
@@ -121,24 +119,21 @@ def _after_the_last(scanned: Scanned, plan: Plan, target: Path, cache: SnapshotC
         get_logger("kinetic.submission").debug("context_unchanged", root=str(found.root))
     else:
         cache.keep(found.root, written.snapshot)
-    if earlier is not None and compositions:
-        _follow(found.root, compositions, earlier, written, cache)
+    if earlier is not None and written.snapshot.sha256 != earlier.sha256:
+        _follow(found.root, earlier, written, cache)
     return written
 
 
-def _follow(
-    root: Path, compositions: Mapping[str, Composition], earlier: Snapshot, written: Written, cache: SnapshotCache
-) -> None:
+def _follow(root: Path, earlier: Snapshot, written: Written, cache: SnapshotCache) -> None:
     """Keep of what stores have this archive is made, as that was known of the earlier one."""
-    sha256, entries = written.snapshot.sha256, written.snapshot.entry_count
-    if sha256 == earlier.sha256:
-        return
+    known = cache.compositions(root)
     followed = {
-        store: composition.after(written.copied, sha256=sha256, entries=entries)
-        for store, composition in compositions.items()
+        store: composition.after(written.copied, sha256=written.snapshot.sha256, entries=written.snapshot.entry_count)
+        for store, composition in known.items()
         if composition.sha256 == earlier.sha256
     }
-    cache.keep_compositions(root, followed)
+    if known:
+        cache.keep_compositions(root, followed)
 
 
 def _verified(scanned: Scanned, plan: Plan, target: Path, cache: SnapshotCache, second: SecondProcess) -> Written:
