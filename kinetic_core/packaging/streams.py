@@ -19,6 +19,8 @@ them, nothing in them can refer back to. No text in UTF-8 holds this one."""
 # As in `zlib`, which need not be there for them.
 _DEFLATED: Final = 8
 _RAW: Final = -15
+_MEMORY: Final = 8
+_STRATEGY: Final = 0
 
 
 def module_named(name: str) -> Any:
@@ -65,7 +67,7 @@ def compressor_of(module: str, level: int, primed_level: int) -> Callable[[bytes
     def primed(data: bytes) -> Any:
         if ONCE_BEFORE in data:
             return create(level, _DEFLATED, _RAW)
-        return create(primed_level, _DEFLATED, _RAW, zdict=ONCE_BEFORE)
+        return create(primed_level, _DEFLATED, _RAW, _MEMORY, _STRATEGY, ONCE_BEFORE)
 
     return primed if primed_level else plain
 
