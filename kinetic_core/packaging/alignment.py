@@ -53,6 +53,9 @@ def align(rows: Sequence[Listed], earlier: Sequence[Listed]) -> Iterator[Stretch
 
 
 def _has_same_names(listing: Listing, earlier: Listing) -> bool:
+    # Counting makes no blocks, which a first packaging needs but once.
+    if len(listing) != len(earlier):
+        return False
     return [block.names for block in listing.blocks] == [block.names for block in earlier.blocks]
 
 

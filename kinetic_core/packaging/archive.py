@@ -158,6 +158,8 @@ class _Packaging:
         own_thread = self.threads > 1 and long_bytes >= _WORTH_A_THREAD_BYTES
         stretches = tuple(align(self.listing, Listing() if archive is None else archive.listing))
         packer = Packer(base=self.scan.base, codec=self.codec, moments=Moments())
+        # Here rather than at the end: a second process, started ahead, is not ready yet.
+        as_listed = None if archive is not None else self._trusted(self.listing)
         with (
             Output(self.target, crc32=self.codec.crc32, own_thread=own_thread) as output,
             Workers(self.threads) as workers,
@@ -169,6 +171,7 @@ class _Packaging:
                     writer.add(self.listing.part(stretch.start, stretch.stop))
                 else:
                     writer.copy(archive, stretch.earlier, stretch.earlier + stretch.stop - stretch.start)
+            packers.finish()
             writer.close(_plan_row(self.plan), self.plan)
             output.finish()
         artifact = Artifact(path=self.target, size_bytes=output.position, sha256=output.sha256)
@@ -180,7 +183,7 @@ class _Packaging:
             crc=output.crc,
             made_by=self.made_by,
             plan=self.plan,
-            listing=self._trusted(listing),
+            listing=as_listed if as_listed and listing.rows == self.listing.rows else self._trusted(listing),
             outline=None if writer.skipped else self._outline(),
             directory=writer.directory,
             places=writer.places.to_plain(),

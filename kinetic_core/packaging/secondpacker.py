@@ -60,6 +60,11 @@ class SecondPacker:
         """Return the pieces that the process packed."""
         return from_plain(answer, rows)
 
+    def finish(self) -> None:
+        """Know that no batch comes any more: the process takes a moment to end, beside what is left to do."""
+        if self._process is not None:
+            self._process.dismiss()
+
     def __enter__(self) -> Self:
         return self
 

@@ -13,7 +13,7 @@ from kinetic_core.packaging.exchange import Exchange
 if TYPE_CHECKING:
     import subprocess
 
-WORTH_A_PROCESS_FILES: Final = 700
+WORTH_A_PROCESS_FILES: Final = 400
 """With fewer to pack, it would hardly be ready before the end."""
 WORTH_A_PROCESS_LOOKS: Final = 8_000
 """The same, of names to look at."""
@@ -71,17 +71,23 @@ class SecondProcess:
             self._exchange = Exchange(*(pipe.fileno() for pipe in pipes if pipe is not None))
         return self._exchange
 
-    def end(self) -> None:
-        """End it, if it runs; whatever it has not told is lost."""
-        process, self.running, self._exchange = self.running, None, None
-        if process is None:
+    def dismiss(self) -> None:
+        """Have it end beside whatever comes next, if it runs; what it has not told is lost."""
+        # Once somebody has waited for it, its number may be another's.
+        if self.running is None or self.running.returncode is not None:
             return
         # It only reads: there is nothing that it could leave half done.
         # All of its group: what was started may be a script that starts the interpreter.
         with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with process:
-            pass
+            os.killpg(self.running.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End it, if it runs."""
+        self.dismiss()
+        process, self.running, self._exchange = self.running, None, None
+        if process is not None:
+            with process:
+                pass
 
 
 def own_interpreter() -> str:

@@ -6,7 +6,7 @@ from tests.architecture.source import ROOT, parse
 
 # Each looks at the id first: `is_still`, the refusals of `signal_all`, or a `Popen` that knows its child.
 GUARDED = {
-    ("kinetic_core/packaging/secondprocess.py", "end"),
+    ("kinetic_core/packaging/secondprocess.py", "dismiss"),
     ("plugins/kinetic_local/launch.py", "_kill"),
     ("plugins/kinetic_local/processes.py", "signal_all"),
     ("plugins/kinetic_local/state.py", "signal_supervisor"),

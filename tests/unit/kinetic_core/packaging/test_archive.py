@@ -4,12 +4,16 @@ import shutil
 import stat
 import subprocess
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
+from kinetic_core.model.blocks import Block
 from kinetic_core.model.entry import ArchiveEntry
+from kinetic_core.model.listing import Listed
 from kinetic_core.packaging import source, writer
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.scan import scan
@@ -50,6 +54,26 @@ def test_the_artifact_knows_size_and_hash_of_the_archive(root: Path, target: Pat
     data = target.read_bytes()
     assert (artifact.path, artifact.size_bytes) == (target, len(data))
     assert artifact.sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_a_listing_is_made_into_bytes_once(root: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grow(root, {f"f{number}": "x" for number in range(50)})
+    found = scan(root, NO_RULES)
+    assert found.outline is not None
+    assert found.outline.directories.blocks
+    made: list[Sequence[Listed]] = []
+
+    def noted(rows: Sequence[Listed]) -> Block:
+        made.append(rows)
+        return of(rows)
+
+    of = Block.of
+    monkeypatch.setattr(Block, "of", noted)
+    # As if it had been looked at long after the last change: no row is made anew for being in doubt.
+    found = attrs.evolve(found, started_ns=found.started_ns + 10**10)
+    written = write_archive(found, Plan(package_root=str(root)), target)
+    assert written.snapshot.listing.blocks
+    assert made == [found.listing.rows]
 
 
 def test_the_same_tree_gives_the_same_bytes_whatever_the_order_of_creation(tmp_path: Path) -> None:

@@ -104,6 +104,16 @@ def test_local_time_is_that_of_this_process_whatever_the_environment_says(
     assert joined(pieces) == wanted
 
 
+def test_the_process_ends_beside_what_is_left_to_do_once_all_is_packed(here: Here, rows: tuple[Listed, ...]) -> None:
+    with SecondPacker(here, SecondProcess(own_interpreter())) as second:
+        process = running(second)
+        packed(second, iter([rows]))
+        second.finish()
+        assert process.wait() == -signal.SIGKILL
+    with SecondPacker(here, None) as second:
+        second.finish()
+
+
 def running(second: SecondPacker) -> "subprocess.Popen[bytes]":
     assert second._process is not None
     assert second._process.running is not None

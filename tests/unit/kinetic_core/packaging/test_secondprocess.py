@@ -1,3 +1,4 @@
+import os
 import signal
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.unit.kinetic_core.packaging.trees import NO_RULES, grow
 
 def test_it_is_started_once_and_ended_once() -> None:
     process = SecondProcess(own_interpreter())
+    process.dismiss()
     process.end()
     process.start()
     first = process.running
@@ -68,3 +70,14 @@ def test_what_a_rule_excludes_does_not_count(tmp_path: Path, monkeypatch: pytest
     second = Noted()
     scan(tmp_path, RuleSet.compile(builtin_rules({})), second=second)
     assert second.times == 0
+
+
+def test_nobody_is_signalled_once_it_was_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = SecondProcess(own_interpreter())
+    process.start()
+    assert process.running is not None
+    process.dismiss()
+    process.running.wait()
+    monkeypatch.setattr(os, "killpg", None)
+    process.end()
+    assert process.running is None
