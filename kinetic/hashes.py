@@ -19,7 +19,7 @@ from kinetic.log import get_logger
 from kinetic.privacy import cache_folder, is_own, make_private
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.references.hashing import Hashed, hash_tree
-from kinetic_core.references.tree import Tree, list_tree
+from kinetic_core.references.tree import Tree, list_tree, look_again
 
 MOST_BYTES: Final = 256 << 20
 MOST_PATHS: Final = 500
@@ -67,19 +67,23 @@ class HashCache:
         Raises:
             PackagingError: Something cannot be read.
         """
-        tree, threads = list_tree(path), min(_MOST_THREADS, settings.processors())
-        if mode == "off" or _is_little(tree) or self._lies_in(path):
-            return hash_tree(tree, threads=threads)
+        threads = min(_MOST_THREADS, settings.processors())
+        if mode == "off" or self._lies_in(path):
+            return hash_tree(list_tree(path), threads=threads)
         earlier = self.load(path)
+        again = None if earlier is None else look_again(path, earlier.found)
+        tree = again if mode == "on" and again is not None else list_tree(path)
+        if _is_little(tree):
+            return hash_tree(tree, threads=threads)
         hashed = hash_tree(tree, earlier=None if mode == "verify" else earlier, threads=threads)
-        if mode == "verify" and earlier is not None and hash_tree(tree, earlier=earlier).digest != hashed.digest:
+        if mode == "verify" and earlier is not None and _would_differ(again or tree, earlier, hashed):
             get_logger("kinetic.submission").warning(
                 "data_hashes_stale",
                 path=str(path),
                 remedy="a file that changed during this very check explains it; else the file system does not tell of"
                 " changes: set KINETIC_CACHE=off there",
             )
-        if hashed != earlier:
+        if hashed is not earlier:
             self.keep(path, hashed)
         return hashed
 
@@ -150,8 +154,13 @@ class HashCache:
                 _forget(kept.file)
 
 
+def _would_differ(tree: Tree, earlier: Hashed, hashed: Hashed) -> bool:
+    return hash_tree(tree, earlier=earlier).digest != hashed.digest
+
+
 def _is_little(tree: Tree) -> bool:
-    return len(tree.rows) <= FEW_FILES and tree.size_bytes <= FEW_BYTES
+    files = tree.found.files
+    return len(files) + len(tree.found.empty) <= FEW_FILES and files.size_bytes <= FEW_BYTES
 
 
 def _put(data: bytes, target: Path) -> None:

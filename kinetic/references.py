@@ -14,7 +14,6 @@ from kinetic.hashes import HashCache
 from kinetic.transfers import transfer
 from kinetic_core.errors import ObjectNotFoundError, PackagingError, StorageError
 from kinetic_core.findings import Finding
-from kinetic_core.model.listing import NAME, STATUS
 from kinetic_core.plugin import DriverContext, Reference, Storage
 from kinetic_core.references.data import Data, size_findings
 from kinetic_core.references.hashing import Hashed, still_holds
@@ -61,14 +60,14 @@ class _Content:
     def files(self) -> dict[str, Path]:
         """Return the local files by their keys."""
         base = self.path if self.hashed.is_dir else self.path.parent
-        return {f"{self.folder}/{row[NAME]}": base / row[NAME] for row in self.hashed.listing() if row[STATUS]}
+        return {f"{self.folder}/{name}": base / name for name in self.hashed.found.files.names}
 
     def empty_dirs(self) -> tuple[str, ...]:
         """Return the directories that hold nothing, relative to the folder."""
         if not self.hashed.is_dir:
             return ()
-        rows = self.hashed.listing()
-        return tuple(row[NAME] for row in rows if not row[STATUS]) if rows else (".",)
+        found = self.hashed.found
+        return found.empty if found.names else (".",)
 
 
 class DataHandler:
@@ -166,15 +165,15 @@ def _changed(value: Data) -> PackagingError:
 
 def _refuse_names(value: Data, content: _Content, store_url: str) -> None:
     """Refuse what stores would, before anything is uploaded."""
-    for row in content.hashed.listing():
-        if not store_url.startswith(("file://", "memory://")) and not _is_text(row[NAME]):
+    for name in content.hashed.found.names:
+        if not store_url.startswith(("file://", "memory://")) and not _is_text(name):
             raise PackagingError(
-                f"{value!r} holds {os.fsencode(row[NAME])!r}: that name is no text in UTF-8, and the store {store_url}"
+                f"{value!r} holds {os.fsencode(name)!r}: that name is no text in UTF-8, and the store {store_url}"
                 " takes no other; rename it"
             )
-        if any(part.startswith(PART_PREFIX) for part in row[NAME].split("/")):
+        if any(part.startswith(PART_PREFIX) for part in name.split("/")):
             raise PackagingError(
-                f"{value!r} holds {row[NAME]!r}: in a store, names that begin with {PART_PREFIX!r} are those of"
+                f"{value!r} holds {name!r}: in a store, names that begin with {PART_PREFIX!r} are those of"
                 " objects that are being written; rename it, or remove it where it was left there by one"
             )
 

@@ -3,9 +3,9 @@
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Final, NamedTuple, overload
 
 from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
@@ -155,6 +155,23 @@ class Listing(Sequence[Listed]):
             blocks.append(block)
             position = stop
         return Listing.of_blocks(blocks)
+
+    def seen_again(self, told: Iterable[bytes], counts: Callable[[Block], bool]) -> "Listing | None":
+        """Return the listing as another look at its names tells it, with the very blocks that are unchanged.
+
+        Args:
+            told: Of each block, as `looks` returns it.
+            counts: Tells whether what a block with a change is now belongs into the listing as it stands.
+
+        Returns:
+            `None` where that cannot be told, or a block does not count.
+        """
+        blocks = []
+        for block, now in zip(self.blocks, told, strict=True):
+            blocks.append(block if now == block.looks else Block(block.names, now))
+            if not now or (blocks[-1] is not block and not counts(blocks[-1])):
+                return None
+        return self if all(map(is_, blocks, self.blocks)) else Listing.of_blocks(blocks)
 
     def named(self, name: str) -> Listed | None:
         """Return the row of a name, without making many."""

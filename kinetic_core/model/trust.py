@@ -1,6 +1,5 @@
 """Which rows of a listing will still tell, later, whether a file changed."""
 
-import marshal
 from array import array
 from collections.abc import Iterable, Iterator
 from operator import is_
@@ -12,15 +11,8 @@ from kinetic_core.model.looks import NUMBERS
 
 RACY_NS: Final = 2 * 10**9
 """What changed less than so long before a scan may change once more without a sign: no clock is finer everywhere."""
-# Version 2 writes the same bytes for equal values; later ones count references.
-_MARSHAL: Final = 2
 _UNTRUSTED: Final = -1
 _UNTRUSTED_BYTES: Final = b"\xff" * 8
-
-
-def marshalled(rows: tuple[Listed, ...]) -> bytes:
-    """Return rows as they are kept: equal ones give the same bytes."""
-    return marshal.dumps(rows, _MARSHAL)
 
 
 def distrust(row: Listed) -> Listed:

@@ -5,7 +5,6 @@ import os
 import stat
 from collections.abc import Collection, Mapping
 from itertools import chain
-from operator import is_
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +12,9 @@ import attrs
 
 from kinetic_core.model.blocks import Block, Listing
 from kinetic_core.model.listing import DEVICE, INODE, MODE, MTIME_NS, NAME, STATUS
+from kinetic_core.model.looks import looks
 from kinetic_core.model.package import Exclusion
 from kinetic_core.packaging.exchange import Exchange
-from kinetic_core.packaging.looks import looks
 from kinetic_core.packaging.packserver import LOOK
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.tandem import in_tandem
@@ -97,16 +96,11 @@ def look_again(
     Returns:
         The listing as it is now, with the very blocks that are unchanged; `None` where only a scan can tell.
     """
-    directories, known = outline.directories.blocks, listing.blocks
-    told = in_tandem(chain(directories, known), _Looking(os.fsencode(base)), exchange)
+    directories = outline.directories.blocks
+    told = in_tandem(chain(directories, listing.blocks), _Looking(os.fsencode(base)), exchange)
     if any(now != block.looks for block, now in zip(directories, told, strict=False)):
         return None
-    blocks = []
-    for block, now in zip(known, told, strict=True):
-        blocks.append(block if now == block.looks else Block(block.names, now))
-        if blocks[-1] is not block and not _may_ship(blocks[-1], watched):
-            return None
-    return listing if all(map(is_, blocks, known)) else Listing.of_blocks(blocks)
+    return listing.seen_again(told, lambda block: _may_ship(block, watched))
 
 
 class _Looking:
@@ -128,8 +122,6 @@ class _Looking:
 
 
 def _may_ship(block: Block, watched: Collection[tuple[int, int]]) -> bool:
-    if not block.looks:
-        return False
     for row in block.rows:
         mode, is_dir = row[STATUS][MODE], row[NAME].endswith("/")
         if not (stat.S_ISDIR(mode) if is_dir else stat.S_ISREG(mode)):

@@ -10,7 +10,7 @@ import os
 import sys
 from marshal import dumps, loads
 
-from kinetic_core.packaging.looks import looks
+from kinetic_core.model.looks import looks
 from kinetic_core.packaging.smallfiles import pack
 from kinetic_core.packaging.streams import compressor_of, described, module_named, whole_stream
 

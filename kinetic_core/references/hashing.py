@@ -1,28 +1,28 @@
 """Content hashes of files and directory trees, in which no file that did not change is read again."""
 
 import hashlib
-import marshal
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from kinetic_core.errors import PackagingError
+from kinetic_core.model.blocks import Block, Listing
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.model.listing import NAME, SIZE, STATUS, Listed
 from kinetic_core.model.sealed import sealed, unsealed
 from kinetic_core.model.threads import Threads
-from kinetic_core.model.trust import distrust_racy, marshalled
-from kinetic_core.references.tree import Tree, list_tree
+from kinetic_core.model.trust import trusted
+from kinetic_core.references.tree import Found, Tree, list_tree
 from kinetic_core.wire.contenthash import content_hash
 
-_MAGIC: Final = b"kinetic hashes 1\n"
+_MAGIC: Final = b"kinetic hashes 2\n"
 _DIGEST_BYTES: Final = 32
-_NO_DIGEST: Final = bytes(_DIGEST_BYTES)
 _CHUNK_BYTES: Final = 1 << 18
 _LONG_BYTES: Final = 1 << 20
 """Reading and hashing so much releases the interpreter's lock for long enough to pay for a thread."""
@@ -46,23 +46,22 @@ class Hashed:
 
     digest: Digest
     is_dir: bool
-    rows: bytes = attrs.field(repr=False)
-    """The tree's rows, marshalled; those that may have changed since without a sign equal no row of any look."""
+    found: Found
+    """What may have changed since without a sign equals nothing that any look tells."""
     digests: bytes = attrs.field(repr=False)
-    """SHA-256 of each row's content, one after the other; zeros for directories."""
-
-    def listing(self) -> tuple[Listed, ...]:
-        """Return the rows."""
-        rows: tuple[Listed, ...] = marshal.loads(self.rows)  # noqa: S302  made here, or read back under a checksum
-        return rows
+    """SHA-256 of each file's content, one after the other."""
 
     def by_row(self) -> dict[Listed, bytes]:
-        """Return the SHA-256 of each row's content."""
-        return dict(zip(self.listing(), _cut(self.digests), strict=True))
+        """Return the SHA-256 of each file's content."""
+        return dict(zip(self.found.files, _cut(self.digests), strict=True))
 
     def to_bytes(self) -> bytes:
         """Return all of it, under a checksum."""
-        return sealed(_MAGIC, (*attrs.astuple(self.digest), self.is_dir, self.rows, self.digests))
+        found = self.found
+        files = tuple(map(tuple, found.files.blocks))
+        directories = None if found.directories is None else tuple(map(tuple, found.directories.blocks))
+        fields = (*attrs.astuple(self.digest), self.is_dir, files, found.empty, directories, self.digests)
+        return sealed(_MAGIC, fields)
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview) -> "Hashed | None":
@@ -74,9 +73,14 @@ class Hashed:
         fields = unsealed(_MAGIC, data)
         if fields is None:
             return None
-        sha256, size_bytes, file_count, is_dir, rows, digests = fields
+        sha256, size_bytes, file_count, is_dir, files, empty, directories, digests = fields
         digest = Digest(sha256=sha256, size_bytes=size_bytes, file_count=file_count)
-        return cls(digest=digest, is_dir=is_dir, rows=rows, digests=digests)
+        found = Found(
+            files=Listing.of_blocks(starmap(Block, files)),
+            empty=empty,
+            directories=None if directories is None else Listing.of_blocks(starmap(Block, directories)),
+        )
+        return cls(digest=digest, is_dir=is_dir, found=found, digests=digests)
 
 
 def hash_path(path: Path) -> Hashed:
@@ -114,22 +118,33 @@ def hash_tree(tree: Tree, *, earlier: Hashed | None = None, threads: int = 1) ->
     >>> hash_tree(list_tree(path)).digest.size_bytes
     1
     """
-    if earlier is not None and earlier.is_dir == tree.is_dir and earlier.rows == marshalled(tree.rows):
-        return earlier
+    found = tree.found
+    if earlier is not None and earlier.is_dir == tree.is_dir and _is_same(earlier.found, found):
+        if found.directories == earlier.found.directories:
+            return earlier
+        return attrs.evolve(earlier, found=_trusted(tree))
     known = {} if earlier is None else earlier.by_row()
-    read = _read(tree, [row for row in tree.rows if row[STATUS] and row not in known], threads)
-    digests = [
-        _NO_DIGEST if not row[STATUS] else known[row] if row in known else read[row[NAME]][0] for row in tree.rows
-    ]
-    size_bytes = sum(read[row[NAME]][1] if row[NAME] in read else row[STATUS][SIZE] for row in tree.rows if row[STATUS])
-    rows = zip(tree.rows, digests, strict=True)
-    sha256 = content_hash(((row[NAME], digest if row[STATUS] else None) for row, digest in rows), is_dir=tree.is_dir)
+    read = _read(tree, [row for row in found.files if row not in known], threads)
+    digests = {row[NAME]: known[row] if row in known else read[row[NAME]][0] for row in found.files}
+    size_bytes = sum(read[row[NAME]][1] if row[NAME] in read else row[STATUS][SIZE] for row in found.files)
+    sha256 = content_hash(((name, digests.get(name)) for name in found.names), is_dir=tree.is_dir)
     return Hashed(
-        digest=Digest(sha256=sha256, size_bytes=size_bytes, file_count=sum(1 for row in tree.rows if row[STATUS])),
+        digest=Digest(sha256=sha256, size_bytes=size_bytes, file_count=len(digests)),
         is_dir=tree.is_dir,
-        rows=marshalled(distrust_racy(tree.rows, tree.started_ns)),
-        digests=b"".join(digests),
+        found=_trusted(tree),
+        digests=b"".join(digests.values()),
     )
+
+
+def _is_same(then: Found, now: Found) -> bool:
+    return then.files == now.files and then.empty == now.empty
+
+
+def _trusted(tree: Tree) -> Found:
+    """Return what was found, all distrusted that changed so late that it may have changed unseen."""
+    found = tree.found
+    directories = None if found.directories is None else trusted(found.directories, tree.started_ns)
+    return attrs.evolve(found, files=trusted(found.files, tree.started_ns), directories=directories)
 
 
 def still_holds(path: Path, hashed: Hashed) -> bool:
@@ -139,13 +154,13 @@ def still_holds(path: Path, hashed: Hashed) -> bool:
         PackagingError: Something cannot be looked at any more; the message names it.
     """
     tree = list_tree(path)
-    then = hashed.by_row()
-    by_name = {row[NAME]: (row[STATUS][SIZE:], digest) for row, digest in then.items()}
-    if tree.is_dir != hashed.is_dir or [(row[NAME], row[STATUS][SIZE:]) for row in tree.rows] != [
-        (name, size) for name, (size, _) in by_name.items()
-    ]:
+    found, then = tree.found, hashed.by_row()
+    by_name = {row[NAME]: (row[STATUS][SIZE], digest) for row, digest in then.items()}
+    if (tree.is_dir, found.empty) != (hashed.is_dir, hashed.found.empty):
         return False
-    doubtful = [row for row in tree.rows if row not in then]
+    if [(row[NAME], row[STATUS][SIZE]) for row in found.files] != [(name, size) for name, (size, _) in by_name.items()]:
+        return False
+    doubtful = [row for row in found.files if row not in then]
     read = _read(tree, doubtful, 1)
     return all(read[row[NAME]][0] == by_name[row[NAME]][1] for row in doubtful)
 

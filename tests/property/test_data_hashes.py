@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.references.hashing import Digest, Hashed, hash_tree, still_holds
-from kinetic_core.references.tree import Tree, list_tree
+from kinetic_core.references.tree import Tree, list_tree, look_again
 from tests.property.test_packaging_edits import CONTENTS, EDITS, NAMES, Edit, apply, let_time_pass, write
 
 
@@ -67,6 +67,8 @@ def test_hashing_after_any_edits_gives_the_hash_of_reading_everything(steps: lis
             before, digest = digest, model(root)
             if earlier is not None:
                 assert still_holds(root, earlier) is (before == digest)
+                again = look_again(root, earlier.found)
+                assert again is None or hash_tree(again, earlier=earlier).digest == digest
             warm = hash_tree(look(root, settled=step.settled), earlier=earlier, threads=step.threads)
             assert warm.digest == digest == hash_tree(list_tree(root)).digest
             earlier = Hashed.from_bytes(warm.to_bytes())

@@ -7,12 +7,15 @@ import os
 import stat
 from pathlib import Path
 
+import attrs
 import pytest
 
 from kinetic import hashes
 from kinetic.hashes import HashCache
 from kinetic.settings import CacheMode
-from kinetic_core.references.hashing import Hashed, hash_path
+from kinetic_core.model.blocks import Listing
+from kinetic_core.model.listing import NAME, listed
+from kinetic_core.references.hashing import hash_path
 
 
 @pytest.fixture
@@ -67,6 +70,33 @@ def test_what_did_not_change_is_read_once(cache: HashCache, data: Path, read: li
     assert read[0] == "3.txt"
 
 
+@pytest.mark.usefixtures("long_ago")
+def test_a_directory_that_did_not_change_is_not_listed_again(
+    cache: HashCache, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = cache.hash_path(data, mode="on")
+    monkeypatch.setattr(os, "scandir", None)
+    assert cache.hash_path(data, mode="on") == first
+    (data / "3.txt").write_text("another")
+    edited = cache.hash_path(data, mode="on")
+    monkeypatch.undo()
+    assert edited.digest == hash_path(data).digest != first.digest
+
+
+@pytest.mark.usefixtures("long_ago")
+def test_verify_lists_whatever_is_known(cache: HashCache, data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    known = cache.hash_path(data, mode="on")
+    (data / "new.txt").write_text("new")
+    # As on a file system that does not tell of what came.
+    assert known.found.directories is not None
+    (row,) = known.found.directories
+    silent = Listing([listed(row[NAME], data.stat())])
+    cache.keep(data, attrs.evolve(known, found=attrs.evolve(known.found, directories=silent)))
+    assert cache.hash_path(data, mode="verify").digest == hash_path(data).digest != known.digest
+    (warned,) = (record for record in caplog.records if record.levelno == logging.WARNING)
+    assert "data_hashes_stale" in warned.getMessage()
+
+
 def test_what_was_just_written_is_read_again(cache: HashCache, data: Path, read: list[str]) -> None:
     cache.hash_path(data, mode="on")
     read.clear()
@@ -106,9 +136,7 @@ def test_verify_reads_all_and_warns_where_the_cache_is_wrong(
     right = cache.hash_path(data, mode="verify")
     assert len(read) == hashes.FEW_FILES + 1
     assert caplog.records == []
-    wrong = Hashed(
-        digest=hash_path(data / "1.txt").digest, is_dir=True, rows=right.rows, digests=bytes(len(right.digests))
-    )
+    wrong = attrs.evolve(right, digest=hash_path(data / "1.txt").digest, digests=bytes(len(right.digests)))
     cache.keep(data, wrong)
     assert cache.hash_path(data, mode="verify").digest == right.digest
     (warned,) = (record for record in caplog.records if record.levelno == logging.WARNING)

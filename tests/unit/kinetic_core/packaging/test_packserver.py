@@ -124,7 +124,6 @@ def test_it_loads_nothing_that_takes_its_time() -> None:
         "kinetic_core.model.listing",
         "kinetic_core.model.looks",
         "kinetic_core.packaging",
-        "kinetic_core.packaging.looks",
         "kinetic_core.packaging.packserver",
         "kinetic_core.packaging.smallfiles",
         "kinetic_core.packaging.streams",

@@ -10,11 +10,11 @@ import attrs
 import pytest
 
 from kinetic_core.model import blocks
+from kinetic_core.model.looks import looks
 from kinetic_core.model.trust import RACY_NS
 from kinetic_core.packaging import outline, scan, tandem
 from kinetic_core.packaging.archive import write_archive
 from kinetic_core.packaging.exchange import Exchange
-from kinetic_core.packaging.looks import looks
 from kinetic_core.packaging.secondprocess import SecondProcess, own_interpreter
 from kinetic_core.packaging.snapshot import Snapshot
 from tests.unit.kinetic_core.packaging.archives import PLAN
