@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from kinetic_core.model.brokenpipe import broken_pipe_is_an_error
 from kinetic_core.packaging.packserver import LENGTH_BYTES, length_of, message
 
 _AHEAD: Final = 3
@@ -79,7 +80,9 @@ class Exchange:
         return self._read()
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):  # full, or gone, which reading tells
+        if not self._unsent:
+            return
+        with contextlib.suppress(OSError), broken_pipe_is_an_error():  # full, or gone, which reading tells
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._asking, self._unsent) :]
 

@@ -18,6 +18,7 @@ import pluggy
 
 import kinetic_core
 from kinetic_core.errors import SubmissionError
+from kinetic_core.model.brokenpipe import broken_pipe_is_an_error
 from kinetic_core.model.job import JobRef, JobSpec
 from kinetic_local.descriptors import clear_of_streams
 from kinetic_local.locks import is_locked, try_lock
@@ -133,15 +134,18 @@ def _hand_over(data: bytes, lock: int) -> None:
 
     lock = clear_of_streams(os.dup(lock))
     try:
-        with subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _BOOT, str(lock), *_paths()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            pass_fds=(lock,),
-            start_new_session=True,
-        ) as process:
+        with (
+            subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _BOOT, str(lock), *_paths()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                pass_fds=(lock,),
+                start_new_session=True,
+            ) as process,
+            broken_pipe_is_an_error(),
+        ):
             process.communicate(data)
     except OSError as error:
         raise SubmissionError(f"the local backend cannot start {sys.executable}: {error.strerror}") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import kinetic_core
 from kinetic_core.errors import SubmissionError
+from kinetic_core.model.brokenpipe import broken_pipe_is_an_error
 from kinetic_local.job import Job
 from kinetic_local.places import remove_private
 from kinetic_local.pod import LOG, append_event, open_events, open_log
@@ -137,7 +138,8 @@ def _hand_over(job: Job, pid: int, send: Callable[[bytes], None]) -> None:
             hosts=job.hosts,
         )
         os.close(events)
-        send(job.to_bytes())
+        with broken_pipe_is_an_error():
+            send(job.to_bytes())
     except OSError as error:
         raise SubmissionError(f"the local backend cannot hand the job over: {error.strerror}") from error
 

@@ -256,6 +256,21 @@ print(json.dumps([*jobs, watch.who()]))
     wait_until(lambda: alive(looking) == [])
 
 
+def test_a_client_that_ends_by_a_broken_pipe_is_not_ended_by_its_standby(looking: Project) -> None:
+    code = """
+import signal, socket
+from kinetic_local.reserve import Standby
+def broken(standby, message, locks):
+    standby._channel.shutdown(socket.SHUT_RDWR)
+    send(standby, message, locks)
+watch.who()
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+send, Standby.send = Standby.send, broken
+print(json.dumps(watch.who()))
+"""
+    assert said(looking, code)["ahead"] is False
+
+
 def test_what_a_new_process_would_take_over_is_taken_over(looking: Project) -> None:
     code = """
 told = [watch.who()]

@@ -206,6 +206,23 @@ def test_a_program_that_is_no_interpreter_is_done_without(
     assert sorted(here.packed) == list(rows)
 
 
+def test_an_application_that_ends_by_a_broken_pipe_lives_on_without(here: Here, rows: tuple[Listed, ...]) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGPIPE, lambda number, _: heard.append(number))
+    try:
+        process = SecondProcess(own_interpreter())
+        process.start()
+        assert process.running is not None
+        process.running.kill()
+        process.running.wait()
+        with SecondPacker(here, process) as second:
+            pieces = packed(second, patient(second, rows))
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+    assert heard == []
+    assert joined(pieces) == joined(plain(rows, here))
+
+
 def test_a_name_that_no_program_has_is_done_without(here: Here, rows: tuple[Listed, ...]) -> None:
     with SecondPacker(here, SecondProcess("pyth\0n")) as second:
         assert joined(packed(second, patient(second, rows))) == joined(plain(rows, here))
