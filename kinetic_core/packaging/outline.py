@@ -33,7 +33,7 @@ class Outline:
     made_under: bytes
     """What the scan depended on beside the tree."""
     directories: Listing = attrs.field(repr=False)
-    """Without a slash at the end; the root is `""`."""
+    """Without a slash at the end; the root is `""`. Links that are kept out for what they lead to are among them."""
     exclusions: tuple[Exclusion, ...]
 
     def to_plain(self) -> tuple[Any, ...]:
@@ -64,21 +64,14 @@ def conditions(root: Path, rules: RuleSet, *, data: Mapping[Any, tuple[str, Any]
         root: Absolute.
         rules: In order.
         data: Where those for `Data` lead to, as the first of each value.
-        avoid: What is never listed; only what lies in the tree matters, or may have another name there.
+        avoid: What is never listed; only what lies in the tree matters, and files, which a link may lead to.
     """
     plain = tuple((rule.pattern, rule.kind, rule.directories_only, rule.source) for rule in rules.rules)
     real = os.path.join(os.path.realpath(root), "")
-    avoided = sorted(path for path in map(os.path.realpath, avoid) if f"{path}/".startswith(real) or _is_shared(path))
+    avoided = sorted(
+        path for path in map(os.path.realpath, avoid) if f"{path}/".startswith(real) or os.path.isfile(path)
+    )
     return marshal.dumps((plain, tuple(sorted(path for path, _ in data.values())), tuple(avoided)), _MARSHAL)
-
-
-def _is_shared(path: str) -> bool:
-    """Tell whether a file has more names than this one."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
 def look_again(

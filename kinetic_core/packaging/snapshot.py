@@ -20,7 +20,7 @@ from kinetic_core.packaging.packing import Packer, Piece, Run, is_long
 from kinetic_core.packaging.source import COPIED_BYTES
 from kinetic_core.packaging.zipformat import local_time_mark
 
-_MAGIC: Final = b"kinetic snapshot 3\n"
+_MAGIC: Final = b"kinetic snapshot 4\n"
 _FEW: Final = 16
 
 

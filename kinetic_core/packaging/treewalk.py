@@ -6,6 +6,7 @@ import re
 import stat
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Final
@@ -59,8 +60,10 @@ class TreeWalk:
     _parents: frozenset[Identity] = attrs.field(default=frozenset(), init=False)
     _links: list[tuple[int, int, str, os.stat_result]] = attrs.field(factory=list, init=False)
     """Links to directories, to be followed when every real directory is known; a heap."""
-    _has_followed: bool = attrs.field(default=False, init=False)
-    """Whether there were such links."""
+    _leads_out: bool = attrs.field(default=False, init=False)
+    """Whether there were such links, or one to what is avoided, which another walk may follow."""
+    _kept_links: dict[str, os.stat_result] = attrs.field(factory=dict, init=False)
+    """Links that are kept out for what they lead to: to another thing the next time, with no sign in the tree."""
     _todo: list[tuple[str, os.stat_result]] = attrs.field(factory=list, init=False)
 
     @classmethod
@@ -89,11 +92,13 @@ class TreeWalk:
 
     def outline(self) -> Outline | None:
         """Return what tells that the next scan will find these names; nothing where more would have to be told."""
-        if self.skipped or self._has_followed:
+        if self.skipped or self._leads_out:
             return None
         outline = Outline(
             made_under=self.made_under,
-            directories=Listing(listed(rel, status) for rel, status in self._directories.items()),
+            directories=Listing(
+                listed(rel, status) for rel, status in chain(self._directories.items(), self._kept_links.items())
+            ),
             exclusions=tuple(sorted(self.exclusions, key=attrgetter("name"))),
         )
         return outline if outline.is_telling else None
@@ -234,6 +239,9 @@ class TreeWalk:
         shown = f"{rel}/" if is_dir else rel
         if (rule := self.rules.match(rel, name, is_dir)) is not None:
             self._exclude(shown, rule)
+            if is_link and rule.directories_only:
+                # It was asked for already, to see that it is a directory.
+                self._kept_links[rel] = entry.stat()
         elif rel == PLAN_PATH:
             return
         elif rel == _PLAN_DIRECTORY and not is_dir:
@@ -257,13 +265,18 @@ class TreeWalk:
 
     def _take(self, rel: str, status: os.stat_result, *, is_link: bool) -> None:
         identity, is_dir = _identity(status), stat.S_ISDIR(status.st_mode)
-        if identity in self._avoided or self._is_data(rel, identity, "/" if is_dir else ""):
+        if identity in self._avoided:
+            self._leads_out |= is_link
+            return
+        if self._is_data(rel, identity, "/" if is_dir else ""):
+            if is_link:
+                self._kept_links[rel] = status
             return
         if is_dir and is_link:
             # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
             depth = os.path.realpath(path_of(self.base, rel)).count(os.sep)
             heapq.heappush(self._links, (depth, rel.count("/"), rel, status))
-            self._has_followed = True
+            self._leads_out = True
         elif is_dir:
             self._todo.append((rel, status))
         elif stat.S_ISREG(status.st_mode):

@@ -191,6 +191,49 @@ def test_a_link_that_leads_to_data_now_is_kept_out(root: Path) -> None:
     assert is_listed_again(root, earlier, rules)
 
 
+def test_a_link_that_leads_to_data_no_more_is_found(root: Path) -> None:
+    beside = root.parent
+    grow(beside, {"data.bin": "data", "other.bin": "other"})
+    (beside / "between").symlink_to("data.bin")
+    grow(root, FILES)
+    (root / "link").symlink_to("../between")
+    rules = RuleSet.compile(data_rules(root, [beside / "data.bin"]))
+    earlier = packaged(root, rules)
+    assert not is_listed_again(root, earlier, rules)
+    (beside / "between").unlink()
+    (beside / "between").symlink_to("other.bin")
+    assert is_listed_again(root, earlier, rules)
+
+
+def test_a_link_that_a_rule_for_directories_keeps_out_is_found_when_it_leads_to_a_file(root: Path) -> None:
+    outside = root.with_name("outside")
+    outside.mkdir()
+    grow(root, FILES)
+    (root / "link").symlink_to(outside)
+    rules = RuleSet.compile([ExcludeRule(pattern="link", directories_only=True, source="ignore-file")])
+    earlier = packaged(root, rules)
+    assert not is_listed_again(root, earlier, rules)
+    outside.rmdir()
+    outside.write_text("a file")
+    assert is_listed_again(root, earlier, rules)
+
+
+def test_a_link_to_what_is_avoided_is_followed_when_that_is_avoided_no_more(root: Path) -> None:
+    store = root.with_name("store")
+    grow(store, {"x": "x"})
+    grow(root, FILES)
+    (root / "link").symlink_to(store)
+    assert is_listed_again(root, packaged(root, avoid=[store]))
+
+
+def test_a_file_to_avoid_that_a_link_leads_to_counts_too(root: Path) -> None:
+    outside = root.with_name("outside")
+    outside.touch()
+    grow(root, FILES)
+    (root / "link").symlink_to(outside)
+    assert is_listed_again(root, packaged(root), avoid=[outside])
+
+
 def test_what_is_avoided_in_the_tree_counts_and_elsewhere_does_not(root: Path) -> None:
     grow(root, {**FILES, "store/x": "x"})
     earlier = packaged(root, avoid=[root / "store", root.parent / "job1"])
