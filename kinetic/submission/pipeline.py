@@ -67,7 +67,8 @@ def package_only(
         directory: Where to write; created when absent.
         check_signature: Refuse arguments that do not fit the signature; without it, a function can be packaged
             alone, to look at.
-        report: Log each finding once, and refuse those that stop a submission.
+        report: Log each finding once, and refuse those that stop a submission; the archive is the caller's alone.
+            Without it, nobody may write to the archive.
     """
     from kinetic.submission.prepare import prepare
 
@@ -84,11 +85,22 @@ def package_only(
         ).package
         if report:
             report_findings(package.own_findings)
+            _unshare(package.context.path)
     except BaseException:
         if not existed:
             shutil.rmtree(directory, ignore_errors=True)
         raise
     return package
+
+
+def _unshare(archive: Path) -> None:
+    from kinetic.submission.snapshots import unshare
+
+    try:
+        unshare(archive)
+    except OSError as error:
+        message = f"the context archive {archive} cannot be copied out of the cache: {error.strerror}"
+        raise PackagingError(f"{message}; make room for it, or set KINETIC_CACHE=off") from error
 
 
 def _make_directory(directory: Path) -> None:

@@ -184,6 +184,24 @@ def link_or_copy(source: Path, target: Path) -> None:
         made.replace(target)
 
 
+def unshare(path: Path) -> None:
+    """Give a file that has other names a content of its own, so that whoever writes to it changes no other file.
+
+    Args:
+        path: Of the file.
+
+    Raises:
+        OSError: It cannot be copied.
+    """
+    if path.stat().st_nlink == 1:
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        made = Path(folder, "file")
+        made.touch(mode=0o600)
+        shutil.copyfile(path, made)
+        made.replace(path)
+
+
 def _make_room(place: Path) -> None:
     """Make the folder of a root; a link or a file in its place goes."""
     with contextlib.suppress(FileNotFoundError):

@@ -135,3 +135,33 @@ def test_requirements_are_written_for_isolated_local_runs(project: Project) -> N
         print(json.dumps([made[0], made[1].path.read_text()]))
     """)
     assert ended.said == [None, "numpy>=2\n"]
+
+
+def test_who_writes_to_an_archive_changes_no_other(project: Project) -> None:
+    ended = project.run("""
+        import hashlib, json, kinetic, job, zipfile
+        made = [kinetic.package(job.plain, [3], directory=f"../out{number}") for number in range(3)]
+        for one in made[:2]:
+            with zipfile.ZipFile(one.context.path, "a") as archive:
+                archive.writestr("mine.txt", "mine")
+        made.append(kinetic.package(job.plain, [3], directory="../out3"))
+        print(json.dumps([hashlib.sha256(one.context.path.read_bytes()).hexdigest() == one.context.sha256
+                          for one in made]))
+        """)
+    assert ended.out.splitlines()[-1] == "[false, false, true, true]"
+
+
+def test_an_archive_that_cannot_be_copied_out_of_the_cache_is_a_failure_and_nothing_stays(project: Project) -> None:
+    ended = project.run("""
+        import errno, os, kinetic, job
+        from kinetic.submission import snapshots
+        def full(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        snapshots.unshare = full
+        try:
+            kinetic.package(job.plain, [3], directory="../out")
+        except ValueError as error:
+            print(os.path.exists("../out"), error)
+        """)
+    assert ended.out.startswith("False the context archive")
+    assert "KINETIC_CACHE=off" in ended.out

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import pytest
 
-from kinetic.submission.snapshots import SnapshotCache, link_or_copy
+from kinetic.submission.snapshots import SnapshotCache, link_or_copy, unshare
 from kinetic_core.model.blocks import Listing
 from tests.fakes.snapshots import made
 
@@ -321,3 +321,18 @@ def test_a_source_that_is_gone_leaves_the_target_alone(tmp_path: Path) -> None:
         link_or_copy(tmp_path / "gone", target)
     assert target.read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == ["context.zip"]
+
+
+def test_a_file_that_is_no_more_shared_can_be_written_to(tmp_path: Path) -> None:
+    kept, made = tmp_path / "kept", tmp_path / "made"
+    kept.write_text("archive")
+    made.hardlink_to(kept)
+    unshare(made)
+    alone = made.stat().st_ino
+    unshare(made)
+    assert made.stat().st_ino == alone
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    with made.open("a") as stream:
+        stream.write(", edited")
+    assert (kept.read_text(), made.read_text()) == ("archive", "archive, edited")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "made"]
