@@ -1,6 +1,7 @@
 """What a function may leave behind, and the end of the process in spite of it."""
 
 import atexit
+import functools
 import gc
 import os
 import sys
@@ -15,8 +16,9 @@ _OF_THE_INTERPRETER: Final = ("builtins", "sys")
 """What these hold, such as the standard streams, ends in an order of its own."""
 
 
+@functools.cache
 def spare_the_end() -> None:
-    """Let the kernel take what was imported up to here, when the process ends, as it takes all the rest.
+    """Let the kernel take what was imported up to here, when the process ends, as it takes all the rest; once.
 
     Looking for garbage in it and taking it apart piece by piece is most of a short job's end. What is imported or made
     from now on ends as ever.

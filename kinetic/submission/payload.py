@@ -1,5 +1,6 @@
 """Writing the call: what it holds is learnt on the way, where the format meets every object anyway."""
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -41,7 +42,9 @@ class PayloadWriting:
         return cls(
             serializer=serializer,
             target=target,
-            first_party=first_party_modules(root.path, request.surroundings, dict(sys.modules), own_packages=own),
+            first_party=first_party_modules(
+                root.path, request.surroundings, dict(sys.modules), own_packages=own, known=_known(root.path, own)
+            ),
             own_packages=own,
             types=tuple(kind.python_type for kind in host.reference_types()),
         )
@@ -79,3 +82,9 @@ class PayloadWriting:
             SerializationError: Something cannot travel.
         """
         return self.serializer.write(call, self.target, first_party=self.first_party, own_packages=self.own_packages)
+
+
+@functools.lru_cache(maxsize=4)
+def _known(_root: Path, _own: frozenset[str]) -> dict[str, ModuleType]:
+    """Return what earlier packagings of a root found to be no modules of its; filled in by them."""
+    return {}

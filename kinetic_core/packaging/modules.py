@@ -36,6 +36,7 @@ def first_party_modules(
     *,
     own_packages: Collection[str],
     installed: Collection[str] | None = None,
+    known: dict[str, ModuleType] | None = None,
 ) -> dict[str, ModuleType]:
     """Return the modules whose file lies under the root and is not installed there; sorted by name.
 
@@ -47,20 +48,25 @@ def first_party_modules(
             even from a checkout.
         installed: Directories whose content is installed; `None` for those of this interpreter. One that holds
             the root (a project below `/usr`) does not count.
+        known: Modules that an earlier call with the same root found to be ours or installed, by their names alone;
+            what this call finds is added. Nearly all modules of a process are: looking at each takes a while.
     """
+    known = {} if known is None else known
     chosen = _Chooser(root, surroundings.cwd, installed_directories() if installed is None else installed)
     found: dict[str, ModuleType] = {}
     for name, module in modules.items():
-        if not is_module(module):
+        if known.get(name) is module or name in _MAIN_NAMES or not is_module(module):
             continue
-        file = namespace_of(module).get("__file__")
-        if isinstance(file, str) and file[: file.rfind(os.sep) + 1] in chosen.outside:
-            continue  # so it is with nearly all modules of a process
+        if name.partition(".")[0] in own_packages:
+            known[name] = module
+            continue
         location = _location(module)
-        if location is None or not chosen.covers(location):
+        if location is None:
             continue
-        if name not in _MAIN_NAMES and name.partition(".")[0] not in own_packages:
+        if chosen.covers(location):
             found[name] = module
+        elif _folder(location) in chosen.foreign:
+            known[name] = module
     return dict(sorted(found.items()))
 
 
@@ -77,6 +83,10 @@ def _location(module: ModuleType) -> str | None:
     return f"{portions[0]}/__init__.py" if portions else None
 
 
+def _folder(file: str) -> str:
+    return file[: file.rfind(os.sep) + 1]
+
+
 class _Chooser:
     """Decides by location, asking the file system once a directory."""
 
@@ -87,24 +97,23 @@ class _Chooser:
         spellings = {spelled for path in installed for spelled in (os.path.normpath(path), self._links.real(path))}
         self._installed = tuple(path for path in spellings if not any(_is_below(root, path) for root in self._roots))
         self._known: dict[str, bool] = {}
-        self.outside: set[str] = set()
-        """Directories that are not covered, as spelled, with the separator at their end."""
+        self.foreign: set[str] = set()
+        """Directories that are installed by their names alone, as spelled, with the separator at their end."""
 
     def covers(self, file: str) -> bool:
         # As spelled: this is asked for every module of the process, and most share a directory.
-        folder = file[: file.rfind(os.sep) + 1]
+        folder = _folder(file)
         covered = self._known.get(folder)
         if covered is None:
             directory = os.path.normpath(os.path.join(self._cwd, folder))
-            covered = self._known[folder] = self._covers_directory(directory)
-            if folder and not covered:
-                self.outside.add(folder)
+            # Nearly all are told by their names alone; only of the others the file system is asked.
+            is_foreign = self._is_foreign(directory)
+            if folder.startswith(os.sep) and is_foreign:
+                self.foreign.add(folder)
+            covered = self._known[folder] = not is_foreign and self._covers_directory(directory)
         return covered
 
     def _covers_directory(self, directory: str) -> bool:
-        # Nearly all are told by their names alone; only of the others the file system is asked.
-        if self._is_foreign(directory):
-            return False
         real = self._links.real(directory)
         if not any(_is_below(spelling, root) for spelling in (directory, real) for root in self._roots):
             return False

@@ -21,19 +21,24 @@ ENV_STANDBY: Final = "KINETIC_LOCAL_STANDBY"
 _PATIENCE_S: Final = 10.0
 _IS_LINUX: Final = sys.platform == "linux"
 # The first process ends at once, so that the client has no child. The runner's modules are imported while the path is
-# what it is for every runner; the driver itself imports none of them.
+# what it is for every runner; the driver itself imports none of them. `runpy` would look for
+# the program once more in each of them.
 _BOOT: Final = """\
 import os
 if os.fork():
     os._exit(0)
-import faulthandler, runpy, sys
+import faulthandler, importlib.util, runpy, sys
 import kinetic_runner.leftovers, kinetic_runner.runner, kinetic_runner.streams
+spec = importlib.util.find_spec("kinetic_runner.__main__")
+main, code = importlib.util.module_from_spec(spec), spec.loader.get_code(spec.name)
 path = sys.path[:]
 sys.path += sys.argv[2:]
 from kinetic_local.standby import stand_by
 sys.path[:] = path
+kinetic_runner.leftovers.spare_the_end()
 stand_by(int(sys.argv[1]), sys.argv[2:])
-runpy.run_module("kinetic_runner", run_name="__main__", alter_sys=True)
+main.__name__, sys.argv[0], sys.modules["__main__"] = "__main__", spec.origin, main
+exec(code, vars(main))
 """
 
 

@@ -105,8 +105,10 @@ def _supervise(channel: int, taking: int, folders: list[str], *, has_time: bool)
 
 def _own_memory() -> None:
     """Write to every object once: the kernel copies what is shared with the parent now, and not when the job ends."""
+    gc.unfreeze()
     for one in gc.get_objects():
         gc.get_referents(one)
+    gc.freeze()
 
 
 def _become_runner(waiting: int) -> None:
