@@ -2,11 +2,16 @@
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 
 def cache_folder() -> Path:
     """Return the folder of this distribution's caches; it need not exist."""
+    if sys.platform == "linux":
+        # As `platformdirs` does; importing it takes as long as a tenth of a job, and most calls ask several times.
+        said = os.environ.get("XDG_CACHE_HOME", "")
+        return Path(said if os.path.isabs(said) else os.path.expanduser("~/.cache"), "kinetic-run")
     import platformdirs
 
     return platformdirs.user_cache_path("kinetic-run")

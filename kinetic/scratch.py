@@ -28,13 +28,16 @@ def scratch() -> Iterator[Path]:
     """
     parent = tempfile.gettempdir()
     _sweep_once(parent)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as directory:
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    try:
         held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(held, fcntl.LOCK_SH)
-            yield Path(directory)
+            yield directory
         finally:
             os.close(held)
+    finally:
+        remove_tree(directory)
 
 
 def sweep(parent: Path, *, before_s: float) -> int:

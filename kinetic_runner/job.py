@@ -28,7 +28,7 @@ class Job:
     log: Log
     host_index: int
     scratch: Path
-    """Private, removed at the end."""
+    """Private, removed at the end; not there yet where neither artifacts nor the workspace need it."""
     workspace: Path
     names: FileNames
     context: Fetched | None = None

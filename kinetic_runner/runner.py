@@ -21,6 +21,7 @@ from kinetic_runner.report import Report
 from kinetic_runner.scratch import make_scratch
 from kinetic_runner.stages import DEBUGGER, PHASES, Phase
 from kinetic_runner.termination import Termination
+from kinetic_runner.uris import local_path
 
 SUCCESS: Final = 0
 FAILURE: Final = 1
@@ -47,7 +48,7 @@ def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> 
     for warning in warnings:
         log.caution(warning)
     try:
-        scratch = make_scratch(environ)
+        scratch = make_scratch(environ, at_once=_fills_scratch(arguments))
     except OSError as error:
         _report_early(arguments, index, error, log)
         return FAILURE
@@ -62,6 +63,13 @@ def run(argv: Sequence[str], *, environ: MutableMapping[str, str], log: Log) -> 
         return _Run(job, report).run()
     finally:
         job.clean()
+
+
+def _fills_scratch(arguments: Arguments) -> bool:
+    """Tell whether something is put into the private directory before anybody knows of data."""
+    used = (arguments.context, arguments.payload, arguments.result, arguments.requirements)
+    is_remote = any(local_path(uri) is None for uri in used if uri is not None)
+    return is_remote or bool(arguments.context_layers) or arguments.workspace is None
 
 
 def _report(arguments: Arguments, index: int, scratch: Path, environ: Mapping[str, str], log: Log) -> Report:

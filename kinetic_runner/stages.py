@@ -123,6 +123,7 @@ def resolve(job: Job) -> None:
     with image_path():
         from kinetic_runner.resolve import Resolver
 
+    job.scratch.mkdir(mode=0o700, exist_ok=True)
     resolver = Resolver.for_payload(payload, job.environ, job.scratch / "data", job.log)
     resolver.mount(volumes)
     if has_references:

@@ -135,9 +135,12 @@ class _Hashing:
             self._changed.notify()
 
     def _run(self) -> None:
-        buffer = memoryview(bytearray(_CHUNK_BYTES))
+        buffer = memoryview(b"")
         try:
             while size := self._next():
+                if size > len(buffer):
+                    # Of a short file all comes at once: emptying more memory than that would take longer than hashing.
+                    buffer = memoryview(bytearray(size))
                 self._hash(buffer[:size])
         except OSError as error:
             self._failure = error

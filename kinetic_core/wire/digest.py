@@ -1,15 +1,19 @@
 """SHA-256 over files and streams, in hexadecimal."""
 
 import hashlib
+import os
 from pathlib import Path
 from typing import BinaryIO, Final
 
 CHUNK_BYTES: Final = 1 << 20
+_SMALL_BYTES: Final = 1 << 16
 
 
 def sha256_of_file(path: Path) -> str:
     """Return the 64 hex digits of the SHA-256 of the file's bytes, read in chunks."""
-    with path.open("rb") as stream:
+    with path.open("rb", buffering=0) as stream:
+        if os.fstat(stream.fileno()).st_size < _SMALL_BYTES:
+            return hashlib.sha256(stream.read()).hexdigest()
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
