@@ -6,7 +6,6 @@ lives. When the keeper dies, its jobs were never started, and whoever asks is to
 
 import json
 import os
-import pickle
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -69,6 +68,8 @@ def enqueue(
     Raises:
         SubmissionError: The keeper could not be started; none of the jobs will be.
     """
+    import pickle  # a single job needs none of it
+
     file = places.arrays / f"array-{os.urandom(8).hex()}"
     lock = try_lock(str(file))
     if lock is None:

@@ -5,7 +5,6 @@ import marshal
 import os
 import sys
 from contextlib import suppress
-from importlib import import_module
 from typing import Final
 
 from kinetic_local.job import LENGTH_BYTES, Job
@@ -27,7 +26,7 @@ def supervise(channel: int, taking: int, pid: int, *, theirs: int, telling: int,
         pid: Of the runner that waits.
         theirs: The runner's end of the pipe whose closing kills it.
         telling: Where the runner is told what to run.
-        has_time: Whether to import ahead what is needed when the runner runs.
+        has_time: Whether to do ahead what is needed in any case.
     """
     try:
         os.setpgid(pid, pid)
@@ -36,7 +35,6 @@ def supervise(channel: int, taking: int, pid: int, *, theirs: int, telling: int,
     kill_when_closed(theirs, pid)
     os.close(theirs)
     if has_time:
-        import_module("kinetic_local.supervision")
         adopt_orphans()
     job = _receive(channel)
     if job is None:

@@ -21,8 +21,8 @@ ENV_STANDBY: Final = "KINETIC_LOCAL_STANDBY"
 _PATIENCE_S: Final = 10.0
 _IS_LINUX: Final = sys.platform == "linux"
 # The first process ends at once, so that the client has no child. The runner's modules are imported while the path is
-# what it is for every runner; the driver itself imports none of them. `runpy` would look for
-# the program once more in each of them.
+# what it is for every runner; the driver itself imports none of them. A runner forgets what the driver imports besides,
+# and does without `runpy`, which would look for the program once more.
 _BOOT: Final = """\
 import os
 if os.fork():
@@ -31,12 +31,12 @@ import faulthandler, importlib.util, runpy, sys
 import kinetic_runner.leftovers, kinetic_runner.runner, kinetic_runner.streams
 spec = importlib.util.find_spec("kinetic_runner.__main__")
 main, code = importlib.util.module_from_spec(spec), spec.loader.get_code(spec.name)
-path = sys.path[:]
+path, modules = sys.path[:], frozenset(sys.modules)
 sys.path += sys.argv[2:]
 from kinetic_local.standby import stand_by
-sys.path[:] = path
 kinetic_runner.leftovers.spare_the_end()
-stand_by(int(sys.argv[1]), sys.argv[2:])
+stand_by(int(sys.argv[1]), modules)
+sys.path[:] = path
 main.__name__, sys.argv[0], sys.modules["__main__"] = "__main__", spec.origin, main
 exec(code, vars(main))
 """

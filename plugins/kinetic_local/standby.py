@@ -3,8 +3,8 @@
 It never runs a job itself. For each it forks a supervisor, and that forks a runner, which waits: when the job comes,
 nothing has to be started or imported. Both serve that one job, and the processes for the next are made at once.
 
-The runner must not differ from one that was started for its job. So this module imports what the runner imports and
-no more; what the supervisor needs besides, it imports after the runner was forked off. See docs/adr/0016.
+The runner must not differ from one that was started for its job, so it forgets the modules that the supervisor needs
+besides. See docs/adr/0016.
 """
 
 import gc
@@ -13,20 +13,22 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 
-_PACKAGE = "kinetic_local"
+from kinetic_local.parked import supervise
+
 _BLOCK_BYTES = 1 << 16
 _LAST_STREAM = 2
 _WAYS = 10
 _WAY_S = 0.003
 
 
-def stand_by(channel: int, folders: list[str]) -> None:
+def stand_by(channel: int, modules: frozenset[str]) -> None:
     """Make the processes of one job after the other until the client is gone; return in each runner that has a job.
 
     Args:
         channel: A socket to the client: ids of supervisors go out, jobs come in.
-        folders: Where the supervisor's modules are.
+        modules: Names of those that a runner has imported when it begins; it forgets all others.
     """
     _detach(channel)
     # The kernel collects supervisors that ended, so that none is mistaken for a living one.
@@ -38,7 +40,7 @@ def stand_by(channel: int, folders: list[str]) -> None:
         pid = os.fork()
         if pid == 0:
             os.close(taken)
-            _supervise(channel, taking, folders, has_time=has_time)
+            _supervise(channel, taking, modules, has_time=has_time)
             return
         os.close(taking)
         try:
@@ -51,6 +53,8 @@ def stand_by(channel: int, folders: list[str]) -> None:
         _give_way(taken)
         os.close(taken)
         has_time = True
+        # The first supervisor imports it while its runner runs.
+        import_module("kinetic_local.supervision")
 
 
 def _give_way(ending: int) -> None:
@@ -78,7 +82,7 @@ def _detach(channel: int) -> None:
                 pass  # the one that listed the others
 
 
-def _supervise(channel: int, taking: int, folders: list[str], *, has_time: bool) -> None:
+def _supervise(channel: int, taking: int, modules: frozenset[str], *, has_time: bool) -> None:
     """Be the supervisor of the next job; return in its runner."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
@@ -90,14 +94,13 @@ def _supervise(channel: int, taking: int, folders: list[str], *, has_time: bool)
         os.setpgid(0, 0)
         for descriptor in (channel, taking, ours, telling):
             os.close(descriptor)
+        for name in sys.modules.keys() - modules:
+            del sys.modules[name]
         if has_time:
             _own_memory()
         _become_runner(waiting)
         return
     os.close(waiting)
-    sys.path += folders
-    from kinetic_local.parked import supervise
-
     supervise(channel, taking, pid, theirs=theirs, telling=telling, has_time=has_time)
     # `ours` is open up to here: when it closes, the kernel kills the runner.
     os._exit(0)
@@ -130,5 +133,3 @@ def _become_runner(waiting: int) -> None:
     sys.orig_argv = command
     # `runpy` puts the program's path in the place of its name.
     sys.argv = command[command.index("-m") + 1 :]
-    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
-        del sys.modules[name]
