@@ -157,7 +157,7 @@ class LocalBackend:
             left_s = _LAST_WAIT_S if deadline_s is None else deadline_s - time.monotonic()
             if left_s <= 0:
                 return
-            watch.wait(min(pause_s, left_s))
+            watch.wait(min(pause_s, left_s), reserve().endings)
             # What ends a wait early is the job's end; until it runs, its start must be looked for.
             pause_s = min(2 * pause_s, _LAST_WAIT_S if state.status is JobStatus.RUNNING else _LAST_POLL_S)
 

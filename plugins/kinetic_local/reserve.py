@@ -32,10 +32,10 @@ import kinetic_runner.leftovers, kinetic_runner.runner, kinetic_runner.streams
 spec = importlib.util.find_spec("kinetic_runner.__main__")
 main, code = importlib.util.module_from_spec(spec), spec.loader.get_code(spec.name)
 path, modules = sys.path[:], frozenset(sys.modules)
-sys.path += sys.argv[2:]
+sys.path += sys.argv[3:]
 from kinetic_local.standby import stand_by
 kinetic_runner.leftovers.spare_the_end()
-stand_by(int(sys.argv[1]), modules)
+stand_by(int(sys.argv[1]), int(sys.argv[2]), modules)
 sys.path[:] = path
 main.__name__, sys.argv[0], sys.modules["__main__"] = "__main__", spec.origin, main
 exec(code, vars(main))
@@ -59,13 +59,17 @@ class Standby:
         self.conditions = conditions
         self._channel, theirs = map(_clear_of_streams, socket.socketpair())
         self._channel.settimeout(_PATIENCE_S)
-        with theirs:
+        self.endings, ending = map(_clear_of_streams, socket.socketpair(type=socket.SOCK_DGRAM))
+        """Becomes readable when a supervisor has told the end of a job, before its own."""
+        self.endings.setblocking(False)
+        with theirs, ending:
             folders = dict.fromkeys(str(Path(file).parents[1]) for file in (__file__, kinetic_core.__file__))
             try:
-                theirs.set_inheritable(True)
+                for one in (theirs, ending):
+                    one.set_inheritable(True)
                 self._first = os.posix_spawn(
                     sys.executable,
-                    [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno()), *folders],
+                    [sys.executable, "-P", "-c", _BOOT, str(theirs.fileno()), str(ending.fileno()), *folders],
                     environ,
                     file_actions=[
                         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -75,7 +79,7 @@ class Standby:
                     setsigdef=default_signals,
                 )
             except OSError:
-                self._channel.close()
+                self.close()
                 raise
 
     def process_id(self) -> int:
@@ -100,6 +104,7 @@ class Standby:
     def close(self) -> None:
         """Let it go: it ends at once."""
         self._channel.close()
+        self.endings.close()
 
     def dismiss(self) -> None:
         """Let it go, and collect the process that started it."""
@@ -134,6 +139,12 @@ class Reserve:
         with self._lock, suppress(OSError):
             if self._standby is None:
                 self._standby = Standby(environ, default_signals, _conditions(environ))
+
+    @property
+    def endings(self) -> socket.socket | None:
+        """What becomes readable when a job has ended, its or another; of some jobs it never does."""
+        standby = self._standby
+        return None if standby is None else standby.endings
 
     @contextmanager
     def taken(self, environ: Mapping[str, str]) -> Iterator[tuple[Standby, int] | None]:

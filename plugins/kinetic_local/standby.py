@@ -23,14 +23,16 @@ _WAYS = 10
 _WAY_S = 0.003
 
 
-def stand_by(channel: int, modules: frozenset[str]) -> None:
+def stand_by(channel: int, ending: int, modules: frozenset[str]) -> None:
     """Make the processes of one job after the other until the client is gone; return in each runner that has a job.
 
     Args:
         channel: A socket to the client: ids of supervisors go out, jobs come in.
+        ending: Where supervisors say that they have told the end of a job.
         modules: Names of those that a runner has imported when it begins; it forgets all others.
     """
-    _detach(channel)
+    _detach(channel, ending)
+    os.set_blocking(ending, False)
     # The kernel collects supervisors that ended, so that none is mistaken for a living one.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     # The first job is on its way already: what else can be done ahead would only delay it.
@@ -40,7 +42,7 @@ def stand_by(channel: int, modules: frozenset[str]) -> None:
         pid = os.fork()
         if pid == 0:
             os.close(taken)
-            _supervise(channel, taking, modules, has_time=has_time)
+            _supervise(channel, taking, ending, modules, has_time=has_time)
             return
         os.close(taking)
         try:
@@ -69,20 +71,20 @@ def _give_way(ending: int) -> None:
             return
 
 
-def _detach(channel: int) -> None:
-    """Be in nobody's session, in no directory that may go, with no files open but the channel."""
+def _detach(*kept: int) -> None:
+    """Be in nobody's session, in no directory that may go, with no files open but the ones that are kept."""
     os.setsid()
     os.chdir("/")
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the runner's own imports are late
         descriptor = int(name)
-        if descriptor > _LAST_STREAM and descriptor != channel:
+        if descriptor > _LAST_STREAM and descriptor not in kept:
             try:  # noqa: SIM105 - as above
                 os.close(descriptor)
             except OSError:
                 pass  # the one that listed the others
 
 
-def _supervise(channel: int, taking: int, modules: frozenset[str], *, has_time: bool) -> None:
+def _supervise(channel: int, taking: int, ending: int, modules: frozenset[str], *, has_time: bool) -> None:
     """Be the supervisor of the next job; return in its runner."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
@@ -92,7 +94,7 @@ def _supervise(channel: int, taking: int, modules: frozenset[str], *, has_time: 
     pid = os.fork()
     if pid == 0:
         os.setpgid(0, 0)
-        for descriptor in (channel, taking, ours, telling):
+        for descriptor in (channel, taking, ending, ours, telling):
             os.close(descriptor)
         for name in sys.modules.keys() - modules:
             del sys.modules[name]
@@ -102,6 +104,11 @@ def _supervise(channel: int, taking: int, modules: frozenset[str], *, has_time: 
         return
     os.close(waiting)
     supervise(channel, taking, pid, theirs=theirs, telling=telling, has_time=has_time)
+    # The client need not wait until this process is gone: of what it has, only memory is left.
+    try:  # noqa: SIM105 - as above
+        os.write(ending, b"1")
+    except OSError:
+        pass
     # `ours` is open up to here: when it closes, the kernel kills the runner.
     os._exit(0)
 

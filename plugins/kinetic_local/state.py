@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -114,8 +115,13 @@ class Watch:
         parents = (parent_of(one["pid"]) for one in runners if is_still(one["pid"], one["mark"]))
         return next((pid for pid in parents if pid > 1), 0)
 
-    def wait(self, timeout_s: float) -> None:
-        """Wait until the supervisor ends, without polling where the platform can, or the time is up."""
+    def wait(self, timeout_s: float, endings: socket.socket | None = None) -> None:
+        """Wait until the supervisor ends, without polling where the platform can, or the time is up.
+
+        Args:
+            timeout_s: How long.
+            endings: What it says into that a job has ended also ends the wait.
+        """
         pid = submission_in(read_events(self.pod)).get("pid")
         descriptor = _open_process(pid) if pid is not None and self.is_here else None
         if descriptor is None:
@@ -126,7 +132,13 @@ class Watch:
             if self.is_alive():
                 poller = select.poll()
                 poller.register(descriptor, select.POLLIN)
+                if endings is not None:
+                    with suppress(ValueError):  # another thread has closed it
+                        poller.register(endings, select.POLLIN)
                 poller.poll(timeout_s * 1000)
+                with suppress(OSError):
+                    while endings is not None and endings.recv(1):
+                        pass
         finally:
             os.close(descriptor)
 

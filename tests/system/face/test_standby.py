@@ -133,6 +133,18 @@ def test_every_job_has_processes_that_no_other_had(looking: Project) -> None:
     assert [job["calls"] for job in jobs] == [1, 1, 1, 1]
 
 
+def test_a_supervisor_says_that_its_job_has_ended_before_it_ends_itself(looking: Project) -> None:
+    code = """
+job = watch.who.run_async()
+endings = kinetic_local.reserve.reserve().endings
+endings.setblocking(True)
+heard = endings.recv(8).decode()
+endings.setblocking(False)
+print(json.dumps([heard, job.status(), job.result()["ahead"]]))
+"""
+    assert said(looking, code) == ["1", "SUCCEEDED", True]
+
+
 def test_nothing_stays_when_the_client_ends(looking: Project) -> None:
     said(looking, "print(json.dumps(watch.who()))")
     wait_until(lambda: alive(looking) == [])

@@ -12,8 +12,10 @@ import pytest
 
 from kinetic_core.model.job import JobRef, JobStatus
 from kinetic_local.job import Job
+from kinetic_local.locks import try_lock
 from kinetic_local.places import Places
 from kinetic_local.pod import append_event, open_events, read_events, remove_pod
+from kinetic_local.processes import start_mark
 from kinetic_local.state import Watch
 from tests.fakes.scripted_runner import LINGER, ScriptedPod, wait_for_end, wait_until
 
@@ -45,6 +47,24 @@ def test_a_process_that_has_a_dead_supervisors_id_is_never_touched(tmp_path: Pat
         assert other.poll() is None
     # Nor is a folder that no supervisor can have made.
     assert (tmp_path / "user-data-1").is_dir()
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux waits for a process that is no child")
+def test_what_a_supervisor_says_of_an_end_ends_a_wait_before_its_own_end_does(tmp_path: Path) -> None:
+    submitted(tmp_path, pid=os.getpid(), mark=start_mark(os.getpid()))
+    lock = try_lock(f"{tmp_path}/live")
+    assert lock is not None
+    ours, theirs = socket.socketpair(type=socket.SOCK_DGRAM)
+    watch = Watch(ref_to(tmp_path), Places(home=tmp_path))
+    with theirs, ours:
+        ours.setblocking(False)
+        theirs.send(b"1")
+        theirs.send(b"1")
+        watch.wait(600, ours)
+        with pytest.raises(BlockingIOError):
+            ours.recv(1)
+    watch.wait(0, ours)
+    os.close(lock)
 
 
 def test_a_job_of_another_machine_is_seen_as_its_folder_tells(tmp_path: Path) -> None:
