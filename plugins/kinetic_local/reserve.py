@@ -61,7 +61,7 @@ class Standby:
         self._channel.settimeout(_PATIENCE_S)
         self.endings, ending = map(_clear_of_streams, socket.socketpair(type=socket.SOCK_DGRAM))
         """Becomes readable when a supervisor has told the end of a job, before its own."""
-        self.endings.setblocking(False)
+        self.endings.settimeout(0)
         with theirs, ending:
             folders = dict.fromkeys(str(Path(file).parents[1]) for file in (__file__, kinetic_core.__file__))
             try:

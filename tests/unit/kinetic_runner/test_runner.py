@@ -325,6 +325,17 @@ def test_without_a_private_directory_record_and_log_say_why(
     assert "nosuch" in journal.text_of_all
 
 
+def test_a_job_that_puts_nothing_into_a_private_directory_needs_none(
+    bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.define("def f():\n    return 1")
+    bench.payload["has_data_refs"] = False
+    monkeypatch.setenv("TMPDIR", str(bench.folder / "gone"))
+    assert run_here(bench, journal, "--workspace", str(bench.folder / "work")) == 0
+    assert record_of(bench)["result"] == 1
+    assert journal.warnings == []
+
+
 def test_a_private_directory_that_cannot_be_removed_is_a_warning(
     bench: Bench, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

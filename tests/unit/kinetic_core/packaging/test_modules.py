@@ -179,3 +179,22 @@ def test_what_only_says_that_it_is_a_module_is_none(root: Path) -> None:
     namespace: dict[str, Any] = {"lib": pretender}
     exec("def f(): return lib.call", namespace)
     assert list(module_reads(namespace["f"], {})) == []
+
+
+def test_modules_that_are_installed_by_their_names_are_looked_at_once(root: Path, tmp_path: Path) -> None:
+    installed = module("numpy", f"{tmp_path}/site-packages/numpy.py")
+    beside = module("beside", f"{tmp_path}/beside.py")
+    own, relative = module("kinetic.api", f"{root}/k.py"), module("lib", "site-packages/lib.py")
+    inside = module("a", f"{root}/a.py")
+    modules = {one.__name__: one for one in (installed, beside, own, relative, inside)}
+    known: dict[str, ModuleType] = {}
+    here = Surroundings(environ={}, home=root, cwd=root, sys_path=())
+
+    def found() -> list[str]:
+        return list(first_party_modules(root, here, modules, own_packages=("kinetic",), installed=(), known=known))
+
+    assert found() == ["a"]
+    # What only the file system, or the working directory, tells of may be otherwise the next time.
+    assert known == {"numpy": installed, "kinetic.api": own}
+    modules["numpy"] = module("numpy", f"{root}/numpy.py")
+    assert found() == ["a", "numpy"]

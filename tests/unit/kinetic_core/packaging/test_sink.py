@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,15 @@ def test_a_file_that_cannot_be_closed_is_told(tmp_path: Path) -> None:
     descriptor = opened(tmp_path / "file")
     with pytest.raises(WriteError), HashedFile(descriptor):
         os.close(descriptor)
+
+
+def test_a_short_file_is_hashed_without_a_buffer_for_a_long_one(tmp_path: Path) -> None:
+    with HashedFile(opened(tmp_path / "file")) as sink:
+        sink.write(b"abc")
+        tracemalloc.start()
+        try:
+            sink.hexdigest()
+            peak_bytes = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < MIB // 4
