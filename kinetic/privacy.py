@@ -2,19 +2,11 @@
 
 import os
 import stat
-import sys
 from pathlib import Path
-from typing import Final
-
-_IS_LINUX: Final = sys.platform == "linux"
 
 
 def cache_folder() -> Path:
     """Return the folder of this distribution's caches; it need not exist."""
-    if _IS_LINUX:
-        # As `platformdirs` does; importing it takes as long as a tenth of a job, and most calls ask several times.
-        said = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        return (said if said.is_absolute() else Path("~/.cache").expanduser()) / "kinetic-run"
     import platformdirs
 
     return platformdirs.user_cache_path("kinetic-run")
