@@ -16,6 +16,7 @@ from kinetic_core.model.looks import looks
 from kinetic_core.model.package import Exclusion
 from kinetic_core.packaging.exchange import Exchange
 from kinetic_core.packaging.packserver import LOOK
+from kinetic_core.packaging.relpath import real
 from kinetic_core.packaging.rules import RuleSet
 from kinetic_core.packaging.tandem import in_tandem
 
@@ -33,7 +34,7 @@ class Outline:
     made_under: bytes
     """What the scan depended on beside the tree."""
     directories: Listing = attrs.field(repr=False)
-    """Without a slash at the end; the root is `""`. Links that are kept out for what they lead to are among them."""
+    """Without a slash at the end; the root is `""`. Links that are kept out are among them."""
     exclusions: tuple[Exclusion, ...]
 
     def to_plain(self) -> tuple[Any, ...]:
@@ -67,10 +68,8 @@ def conditions(root: Path, rules: RuleSet, *, data: Mapping[Any, tuple[str, Any]
         avoid: What is never listed; only what lies in the tree matters, and files, which a link may lead to.
     """
     plain = tuple((rule.pattern, rule.kind, rule.directories_only, rule.source) for rule in rules.rules)
-    real = os.path.join(os.path.realpath(root), "")
-    avoided = sorted(
-        path for path in map(os.path.realpath, avoid) if f"{path}/".startswith(real) or os.path.isfile(path)
-    )
+    base = os.path.join(real(root), "")
+    avoided = sorted(path for path in map(real, avoid) if f"{path}/".startswith(base) or os.path.isfile(path))
     return marshal.dumps((plain, tuple(sorted(path for path, _ in data.values())), tuple(avoided)), _MARSHAL)
 
 

@@ -1,7 +1,11 @@
 """Paths relative to a root, whichever way they are spelled: as given, or with symbolic links resolved."""
 
+import contextlib
 import os
 from pathlib import Path
+from typing import Final
+
+_TRIES: Final = 3
 
 
 def absolute(path: Path | str, cwd: Path) -> Path:
@@ -21,6 +25,18 @@ def absolute(path: Path | str, cwd: Path) -> Path:
     if os.pardir in joined.parts and os.path.realpath(lexical) != os.path.realpath(joined):
         return Path(os.path.realpath(joined))
     return Path(lexical)
+
+
+def real(path: Path | str) -> str:
+    """Return what `os.path.realpath` does, also when a link on the way goes while it is followed: that fails there.
+
+    >>> real("/proc/../nowhere/at/all")
+    '/nowhere/at/all'
+    """
+    for _ in range(_TRIES):
+        with contextlib.suppress(OSError):
+            return os.path.realpath(path)
+    return os.path.abspath(path)
 
 
 class Links:

@@ -20,6 +20,7 @@ from kinetic_core.model.package import Exclusion, SkippedEntry
 from kinetic_core.model.rule import ExcludeRule
 from kinetic_core.packaging.outline import Outline, conditions
 from kinetic_core.packaging.printable import printable
+from kinetic_core.packaging.relpath import real
 from kinetic_core.packaging.rules import DATA, RuleSet
 from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES
 from kinetic_core.packaging.skips import skip
@@ -61,9 +62,9 @@ class TreeWalk:
     _links: list[tuple[int, int, str, os.stat_result]] = attrs.field(factory=list, init=False)
     """Links to directories, to be followed when every real directory is known; a heap."""
     _leads_out: bool = attrs.field(default=False, init=False)
-    """Whether there were such links, or one to what is avoided, which another walk may follow."""
+    """Whether there were such links, or some to what is avoided, which another walk may follow, or to nothing."""
     _kept_links: dict[str, os.stat_result] = attrs.field(factory=dict, init=False)
-    """Links that are kept out for what they lead to: to another thing the next time, with no sign in the tree."""
+    """Links that are kept out: they may lead to another thing the next time, with no sign in the tree."""
     _todo: list[tuple[str, os.stat_result]] = attrs.field(factory=list, init=False)
 
     @classmethod
@@ -138,8 +139,8 @@ class TreeWalk:
         Raises:
             OSError: The root itself cannot be listed.
         """
-        real = Path(os.path.realpath(root))
-        self._parents = _identities([real, *real.parents, *root.parents])
+        place = Path(real(root))
+        self._parents = _identities([place, *place.parents, *root.parents])
         self._list("", root.stat())
         self._descend()
         while self._links:
@@ -226,7 +227,7 @@ class TreeWalk:
     def _is_data(self, rel: str, identity: Identity, end: str = "") -> bool:
         """Tell whether something is a `Data` under this or another name, and keep it out."""
         hit = self._data.get(identity)
-        if hit is None or os.path.realpath(path_of(self.base, rel)) != hit[0]:
+        if hit is None or real(path_of(self.base, rel)) != hit[0]:
             return False
         self._exclude(rel + end, hit[1])
         return True
@@ -239,9 +240,8 @@ class TreeWalk:
         shown = f"{rel}/" if is_dir else rel
         if (rule := self.rules.match(rel, name, is_dir)) is not None:
             self._exclude(shown, rule)
-            if is_link and rule.directories_only:
-                # It was asked for already, to see that it is a directory.
-                self._kept_links[rel] = entry.stat()
+            if is_link:
+                self._keep_link(rel, entry)
         elif rel == PLAN_PATH:
             return
         elif rel == _PLAN_DIRECTORY and not is_dir:
@@ -274,7 +274,7 @@ class TreeWalk:
             return
         if is_dir and is_link:
             # A link's target may hold that of another: the wider one goes first, so that what it holds counts as real.
-            depth = os.path.realpath(path_of(self.base, rel)).count(os.sep)
+            depth = real(path_of(self.base, rel)).count(os.sep)
             heapq.heappush(self._links, (depth, rel.count("/"), rel, status))
             self._leads_out = True
         elif is_dir:
@@ -283,6 +283,13 @@ class TreeWalk:
             insort(self._files.setdefault(rel.rpartition("/")[0], []), listed(rel, status))
         else:
             self._skip(rel, "special_file", f"it is {_kind(status.st_mode)}, not a file")
+
+    def _keep_link(self, rel: str, entry: "os.DirEntry[str]") -> None:
+        try:
+            self._kept_links[rel] = entry.stat()
+        except OSError:
+            # What leads nowhere may lead to a directory the next time, and is told as one then.
+            self._leads_out = True
 
     def _exclude(self, shown: str, rule: ExcludeRule) -> None:
         # As it stands in an ignore file.
@@ -308,7 +315,7 @@ def _data_identities(root: Path, rules: RuleSet) -> dict[Identity, tuple[str, Ex
     found: dict[Identity, tuple[str, ExcludeRule]] = {}
     for rule in rules.rules:
         if rule.source == DATA and rule.kind == "path":
-            path = os.path.realpath(root / rule.pattern)
+            path = real(root / rule.pattern)
             try:
                 found.setdefault(_identity(Path(path).stat()), (path, rule))
             except OSError:

@@ -218,6 +218,22 @@ def test_a_link_that_a_rule_for_directories_keeps_out_is_found_when_it_leads_to_
     assert is_listed_again(root, earlier, rules)
 
 
+@pytest.mark.parametrize("first", ["directory", "file", "nothing"])
+def test_a_link_that_any_rule_keeps_out_is_told_as_what_it_is_now(root: Path, first: str) -> None:
+    outside = root.with_name("outside")
+    if first != "nothing":
+        outside.mkdir() if first == "directory" else outside.touch()
+    grow(root, FILES)
+    (root / "link").symlink_to(outside)
+    rules = globs("link")
+    earlier = packaged(root, rules)
+    assert is_listed_again(root, earlier, rules) == (first == "nothing")
+    if first != "nothing":
+        outside.rmdir() if first == "directory" else outside.unlink()
+    outside.touch() if first == "directory" else outside.mkdir()
+    assert is_listed_again(root, earlier, rules)
+
+
 def test_a_link_to_what_is_avoided_is_followed_when_that_is_avoided_no_more(root: Path) -> None:
     store = root.with_name("store")
     grow(store, {"x": "x"})

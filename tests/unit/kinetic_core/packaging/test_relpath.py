@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kinetic_core.packaging.relpath import Links, absolute, relative, same_directory, spellings
+from kinetic_core.packaging.relpath import Links, absolute, real, relative, same_directory, spellings
 
 
 def test_a_relative_path_counts_from_the_working_directory() -> None:
@@ -110,3 +110,20 @@ def test_each_directory_is_looked_at_once(tmp_path: Path) -> None:
     finally:
         sys.setprofile(before)
     assert looks == ["lstat"] * 11
+
+
+@pytest.mark.parametrize(("failures", "told"), [(0, "target"), (2, "target"), (9, "link")])
+def test_a_link_that_goes_while_it_is_followed_fails_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, told: str
+) -> None:
+    (tmp_path / "link").symlink_to("target")
+    read, left = os.readlink, [failures]
+
+    def readlink(path: str) -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return read(path)
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    assert real(tmp_path / "link") == str(tmp_path / told)
