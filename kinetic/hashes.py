@@ -16,7 +16,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.log import get_logger
-from kinetic.privacy import cache_folder, is_own, make_private
+from kinetic.privacy import cache_folder, is_own, make_private, read_kept
 from kinetic_core.model.collector import collector_paused
 from kinetic_core.references.hashing import Hashed, hash_tree
 from kinetic_core.references.tree import Tree, list_tree, look_again
@@ -97,7 +97,7 @@ class HashCache:
         try:
             if not is_own(self.folder):
                 return None
-            data = file.read_bytes()
+            data = read_kept(file)
         except OSError:
             return None
         with contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """Folders of this user's alone, where the platform keeps caches."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -32,3 +33,19 @@ def is_own(folder: Path) -> bool:
     """
     status = folder.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def read_kept(file: Path) -> bytes:
+    """Read a file of a cache whole. A pipe or a device in its place is none, and nobody waits for it.
+
+    Raises:
+        OSError: It cannot be read, or is no file.
+    """
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no file", os.fspath(file))
+        with open(descriptor, "rb", closefd=False) as stream:
+            return stream.read()
+    finally:
+        os.close(descriptor)

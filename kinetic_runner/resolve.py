@@ -134,8 +134,10 @@ class Resolver:
                 f"the data {reference.uri} is not in the store (any more): {error}. Submit the call again: the client"
                 " uploads whatever is missing"
             ) from error
-        if reference.fuse and reference.mount_path is not None:
+        if reference.fuse:
             _make_read_only(path)
+            if reference.mount_path is None:
+                self._log.say(f"{reference.uri} is a read-only copy here: only volumes are mounted")
         return path
 
     def _download(self, reference: Reference, target: Path) -> Path:
@@ -203,7 +205,7 @@ def _file_target(reference: Reference, target: Path) -> Path:
 
 
 def _make_read_only(path: Path) -> None:
-    """Show a volume that would be mounted read-only as one: nothing can be mounted below a mount root."""
+    """Show what would be mounted read-only as that: no argument is, and nothing can be below a mount root."""
     for folder, _, files in os.walk(path):
         for file in files:
             Path(folder, file).chmod(0o444)

@@ -20,7 +20,7 @@ import attrs
 
 from kinetic import settings
 from kinetic.log import get_logger
-from kinetic.privacy import cache_folder, is_own, make_private
+from kinetic.privacy import cache_folder, is_own, make_private, read_kept
 from kinetic_core.model.sealed import sealed, unsealed
 from kinetic_core.packaging.composition import Composition
 from kinetic_core.packaging.snapshot import Snapshot
@@ -73,7 +73,7 @@ class SnapshotCache:
         try:
             if not (is_own(self.folder) and is_own(place)):
                 return None
-            data = (place / _INDEX).read_bytes()
+            data = read_kept(place / _INDEX)
         except OSError:
             return None
         with contextlib.suppress(OSError):
@@ -113,7 +113,7 @@ class SnapshotCache:
             place = self._place(root)
             if not (is_own(self.folder) and is_own(place)):
                 return {}
-            fields = unsealed(_MAGIC, (place / _COMPOSITIONS).read_bytes())
+            fields = unsealed(_MAGIC, read_kept(place / _COMPOSITIONS))
         except OSError:
             return {}
         raw = json.loads(fields[0]) if fields is not None else {}
@@ -230,7 +230,7 @@ def _store(place: Path, root: Path, snapshot: Snapshot) -> None:
 
 def _holds(path: Path, data: bytes) -> bool:
     try:
-        return path.read_bytes() == data
+        return read_kept(path) == data
     except OSError:
         return False
 
@@ -283,5 +283,5 @@ def _described(place: Path) -> KeptContext:
             return KeptContext(folder=place, root=root, size_bytes=size, used_at=used_at)
         size = sum(path.lstat().st_size for path in place.iterdir())
         used_at = (place / _INDEX).stat().st_mtime
-        root = os.fsdecode((place / _ROOT).read_bytes())
+        root = os.fsdecode(read_kept(place / _ROOT))
     return KeptContext(folder=place, root=root, size_bytes=size, used_at=used_at)

@@ -18,12 +18,14 @@ from typing import Any, Final
 
 import attrs
 
-from kinetic.privacy import cache_folder, make_private
+from kinetic.privacy import cache_folder, make_private, read_kept
 from kinetic_core.plugin import Storage
 
 _LOCK: Final = "lock"
 _USES: Final = "uses"
 _CLEANED: Final = "cleaned"
+# Without O_NONBLOCK, opening a FIFO in its place would hang.
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @attrs.frozen(kw_only=True)
@@ -83,7 +85,7 @@ class Uses:
         Raises:
             OSError: It cannot be noted.
         """
-        descriptor = os.open(self.folder / _USES, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.folder / _USES, _APPEND, 0o600)
         try:
             line = use.to_line()
             # On a line of its own, even where the one before was cut off by a full disk.
@@ -99,7 +101,7 @@ class Uses:
             OSError: The list cannot be read.
         """
         try:
-            lines = (self.folder / _USES).read_bytes().splitlines()
+            lines = read_kept(self.folder / _USES).splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return []
         return [use for line in lines if (use := Use.from_line(line)) is not None]

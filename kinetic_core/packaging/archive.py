@@ -24,6 +24,7 @@ from kinetic_core.packaging.packing import Packer
 from kinetic_core.packaging.scan import Scan
 from kinetic_core.packaging.secondpacker import SecondPacker
 from kinetic_core.packaging.secondprocess import WORTH_A_PROCESS_FILES, SecondProcess, own_interpreter
+from kinetic_core.packaging.smallfiles import FLAGS
 from kinetic_core.packaging.snapshot import EarlierArchive, Snapshot, is_whole, maker
 from kinetic_core.packaging.source import CHUNK_BYTES
 from kinetic_core.packaging.workers import Workers
@@ -133,7 +134,7 @@ class _Packaging:
     def write_after(self, earlier: Snapshot) -> Written:
         """Use what an earlier packaging left, as far as it is whole and still true."""
         try:
-            descriptor = os.open(earlier.archive, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(earlier.archive, FLAGS)
         except OSError:
             return self.write(None)
         try:

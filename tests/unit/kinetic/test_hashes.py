@@ -175,6 +175,16 @@ def test_damage_is_noticed(cache: HashCache, data: Path, at: int) -> None:
     assert len(cache.contents()) == 1
 
 
+def test_a_pipe_in_a_files_place_is_waited_for_by_nobody_and_replaced(cache: HashCache, data: Path) -> None:
+    cache.hash_path(data, mode="on")
+    (file,) = cache.folder.iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    assert cache.load(data) is None
+    assert cache.hash_path(data, mode="on").digest == hash_path(data).digest
+    assert cache.load(data) is not None
+
+
 def test_machines_that_share_a_home_share_no_hashes(
     cache: HashCache, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

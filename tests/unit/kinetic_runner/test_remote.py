@@ -169,6 +169,20 @@ def test_volumes_lie_at_their_mount_paths(resolver: Resolver, tmp_path: Path) ->
     mounts.joinpath("fused").chmod(0o755)
 
 
+def test_an_argument_that_cannot_be_mounted_is_a_read_only_copy_and_says_so(
+    resolver: Resolver, tmp_path: Path, journal: Journal
+) -> None:
+    tmp_path.joinpath("tree").mkdir()
+    tmp_path.joinpath("tree/a").touch()
+    uri = f"file://{tmp_path}/tree"
+    fused, plain = reference(uri, is_dir=True, fuse=True), reference(f"{uri}/a")
+    copy, file = map(Path, resolver.resolve([fused, plain], {}).args)
+    assert [path.stat().st_mode & 0o222 for path in (copy, copy / "a")] == [0, 0]
+    assert file.stat().st_mode & 0o200
+    assert journal.text_of_all == f"kinetic: {uri} is a read-only copy here: only volumes are mounted\n"
+    copy.chmod(0o755)
+
+
 def test_what_the_backend_mounted_is_not_downloaded(tmp_path: Path, journal: Journal) -> None:
     resolver = Resolver(DataPlaces(directory=tmp_path / "data"), frozenset({"r"}), journal)
     fused = reference("gs://bucket/x", is_dir=True, mount_path="/gcs/x", fuse=True)

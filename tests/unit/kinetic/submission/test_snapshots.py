@@ -98,6 +98,24 @@ def test_damage_to_the_index_is_noticed(cache: SnapshotCache, tmp_path: Path) ->
     assert cache.load(ROOT) is None
 
 
+@pytest.mark.parametrize("name", ["index", "compositions", "root", "lock", "abc.zip"])
+def test_a_pipe_in_a_files_place_is_waited_for_by_nobody_and_replaced(
+    cache: SnapshotCache, tmp_path: Path, name: str
+) -> None:
+    cache.keep(ROOT, made(tmp_path))
+    (place,) = cache.folder.iterdir()
+    (place / name).unlink(missing_ok=True)
+    os.mkfifo(place / name)
+    assert (cache.load(ROOT) is None) == (name == "index")
+    assert cache.compositions(ROOT) == {}
+    cache.keep_compositions(ROOT, {})
+    cache.keep(ROOT, made(tmp_path, sha256="new"))
+    loaded = cache.load(ROOT)
+    assert loaded is not None
+    assert loaded.archive.read_bytes() == b"zip"
+    assert [kept.root for kept in cache.contents()] == [str(ROOT)]
+
+
 def test_machines_that_share_a_home_share_no_archive(
     cache: SnapshotCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,15 @@ def test_damaged_lines_are_passed_over(tmp_path: Path) -> None:
     assert uses.read() == [use(1)]
 
 
+def test_a_pipe_in_its_place_is_an_error_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    uses = Uses(tmp_path)
+    os.mkfifo(tmp_path / "uses")
+    with pytest.raises(OSError, match="no file"):
+        uses.read()
+    with pytest.raises(OSError, match="No such device"):
+        uses.add(use(1))
+
+
 def test_a_line_cut_off_by_a_full_disk_is_told_of_and_spoils_no_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

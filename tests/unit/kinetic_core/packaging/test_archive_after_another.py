@@ -242,12 +242,17 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size - 1)
 
 
+def replace_by_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def lengthen(path: Path) -> None:
     with path.open("ab") as stream:
         stream.write(b"\0")
 
 
-@pytest.mark.parametrize("damage", [flip(0), flip(0.3), flip(0.99), flip(1), cut, lengthen])
+@pytest.mark.parametrize("damage", [flip(0), flip(0.3), flip(0.99), flip(1), cut, lengthen, replace_by_fifo])
 @pytest.mark.parametrize("edits", [{}, {"z": "changed"}], ids=["unchanged", "edited"])
 def test_a_damaged_archive_is_noticed_before_anything_of_it_ships(
     root: Path, target: Path, damage: Callable[[Path], None], edits: dict[str, str | bytes]
