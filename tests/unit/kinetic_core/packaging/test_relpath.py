@@ -112,7 +112,11 @@ def test_each_directory_is_looked_at_once(tmp_path: Path) -> None:
     assert looks == ["lstat"] * 11
 
 
-@pytest.mark.parametrize(("failures", "told"), [(0, "target"), (2, "target"), (9, "link")])
+AFTER_TWO = "target" if sys.version_info < (3, 13) else "link"
+"""Since Python 3.13 `realpath` takes a link that it cannot read for none."""
+
+
+@pytest.mark.parametrize(("failures", "told"), [(0, "target"), (2, AFTER_TWO), (9, "link")])
 def test_a_link_that_goes_while_it_is_followed_fails_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, told: str
 ) -> None:
