@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+from kinetic_core.packaging.smallfiles import FLAGS
+
 
 def cache_folder() -> Path:
     """Return the folder of this distribution's caches; it need not exist."""
@@ -41,7 +43,7 @@ def read_kept(file: Path) -> bytes:
     Raises:
         OSError: It cannot be read, or is no file.
     """
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(file, FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "no file", os.fspath(file))

@@ -173,15 +173,12 @@ def link_or_copy(source: Path, target: Path) -> None:
     with contextlib.suppress(OSError):
         os.link(source, target)
         return
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
-        made = Path(folder, "file")
+    with _beside(target) as made:
         try:
             os.link(source, made)
         except OSError:
-            made.touch(mode=0o600)
-            shutil.copyfile(source, made)
+            _copy(source, made)
         # Should both be links to one file already, nothing moves, and the name left over goes with the folder.
-        made.replace(target)
 
 
 def unshare(path: Path) -> None:
@@ -193,13 +190,23 @@ def unshare(path: Path) -> None:
     Raises:
         OSError: It cannot be copied.
     """
-    if path.stat().st_nlink == 1:
-        return
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+    if path.stat().st_nlink > 1:
+        with _beside(path) as made:
+            _copy(path, made)
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Yield the place of a file that will stand in the target's, whole, when the body is through."""
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         made = Path(folder, "file")
-        made.touch(mode=0o600)
-        shutil.copyfile(path, made)
-        made.replace(path)
+        yield made
+        made.replace(target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.touch(mode=0o600)
+    shutil.copyfile(source, target)
 
 
 def _make_room(place: Path) -> None:

@@ -178,30 +178,18 @@ def test_data_in_the_tree_stays_out(root: Path) -> None:
     assert is_listed_again(root, earlier)
 
 
-def test_a_link_that_leads_to_data_now_is_kept_out(root: Path) -> None:
+@pytest.mark.parametrize(("first", "then"), [("other.bin", "data.bin"), ("data.bin", "other.bin")])
+def test_a_link_that_leads_to_data_now_or_no_more_is_left_to_the_scan(root: Path, first: str, then: str) -> None:
     beside = root.parent
     grow(beside, {"data.bin": "data", "other.bin": "other"})
-    (beside / "between").symlink_to("other.bin")
-    grow(root, FILES)
-    (root / "link").symlink_to("../between")
-    rules = RuleSet.compile(data_rules(root, [beside / "data.bin"]))
-    earlier = packaged(root, rules)
-    (beside / "between").unlink()
-    (beside / "between").symlink_to("data.bin")
-    assert is_listed_again(root, earlier, rules)
-
-
-def test_a_link_that_leads_to_data_no_more_is_found(root: Path) -> None:
-    beside = root.parent
-    grow(beside, {"data.bin": "data", "other.bin": "other"})
-    (beside / "between").symlink_to("data.bin")
+    (beside / "between").symlink_to(first)
     grow(root, FILES)
     (root / "link").symlink_to("../between")
     rules = RuleSet.compile(data_rules(root, [beside / "data.bin"]))
     earlier = packaged(root, rules)
     assert not is_listed_again(root, earlier, rules)
     (beside / "between").unlink()
-    (beside / "between").symlink_to("other.bin")
+    (beside / "between").symlink_to(then)
     assert is_listed_again(root, earlier, rules)
 
 
